@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +13,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
-from bench.devices import Arena
+from bench.devices import Arena, Device
 from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import Subject, Told
+from bench.grading.process import box_of_workers
 from bench.grading.proof import prove
 from bench.grading.rounds import Round, Rounds
 from bench.grading.score import Scored, doubted, raw_samples, score
@@ -23,7 +25,7 @@ from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
 from bench.grading.stops import Stops
 from bench.problems import GradedProblem
 from bench.sandbox import self_test
-from bench.sandbox.box import Proven, Sandbox
+from bench.sandbox.box import Box, Proven, Sandbox
 from kbsite import __version__
 from kbsite.errors import MachineError
 from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
@@ -113,7 +115,7 @@ def _graded(
         raise MachineError(reason)
     with run.stage("isolation"):
         told(Step(stage="testing the sandbox", round=0, rounds=setting.rounds))
-        run.proven = _proven(setting.sandbox)
+        run.proven = _proven(setting.sandbox, setting.device)
     stops = Stops.of(problem.problem.forbidden, setting.device.name)
     subject = Subject(problem, problem.oracle(), setting, run.secret, told, stops)
     rounds = Rounds(solution, subject)
@@ -148,10 +150,19 @@ def _scored(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
         raise doubted(failure, run.rounds) from failure
 
 
+def _proven(sandbox: Sandbox, device: Device) -> Proven:
+    """What a sandbox keeps from workers; who grades many solutions tries it out once."""
+    box = box_of_workers(device, Path(os.devnull))
+    return _tried_out(sandbox, box.readable, box.devices, box.hidden)
+
+
 @cache
-def _proven(sandbox: Sandbox) -> Proven:
-    """What a sandbox keeps; a process that grades many solutions tries it out once."""
-    return self_test(sandbox)
+def _tried_out(
+    sandbox: Sandbox, readable: tuple[Path, ...], devices: tuple[Path, ...],
+    hidden: tuple[Path, ...],
+) -> Proven:  # fmt: skip
+    like = Box(log=Path(os.devnull), readable=readable, devices=devices, hidden=hidden)
+    return self_test(sandbox, like=like)
 
 
 def _tried(make: Callable[[int], _Made], *spoiled: Outcome) -> _Made:

@@ -9,7 +9,7 @@ import select
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, perf_counter_ns, sleep
 from types import TracebackType
@@ -18,7 +18,7 @@ from typing import Any, Self
 from bench.devices import Arena, Device
 from bench.grading.failures import Failure, error_of
 from bench.sandbox.box import Box, Limits, Sandbox
-from bench.sandbox.places import python_places
+from bench.sandbox.places import own_packages, python_places
 from bench.sandbox.threads import Stand
 from bench.worker import worker
 from kbsite.errors import MachineError
@@ -69,6 +69,17 @@ class Reply:
     """When the answer was there, by our clock."""
 
 
+def box_of_workers(device: Device, log: Path) -> Box:
+    """What each worker's box can reach on a device, with nothing in it yet."""
+    return Box(
+        log=log,
+        readable=(*python_places(), *device.readable()),
+        devices=device.nodes(),
+        hidden=own_packages(),
+        environment=device.environment(),
+    )
+
+
 class Process:
     """A worker in a sandbox. As a context manager, nothing of it is left at the end."""
 
@@ -85,12 +96,9 @@ class Process:
         """Whether both sides look for frames without a pause."""
         self.building = 0.0
         """Seconds that the solution took to be imported and to prepare itself."""
-        box = Box(
-            log=log,
+        box = replace(
+            box_of_workers(device, log),
             files={WORKER.name: WORKER.read_bytes()},
-            readable=(*python_places(), *device.readable()),
-            devices=device.nodes(),
-            environment=device.environment(),
             pass_fds=(theirs.fileno(), *arena.fds),
             limits=limits,
         )

@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-import bench
-import kbsite
 from bench.harnesses.form import HOME, WORKSPACE, Adapter, Asked, Launch, Program
 from bench.providers import Dialect, Provider
 from bench.proxy.clock import Clock, time_of_day
@@ -52,7 +50,7 @@ from bench.running.session import Told as ToldProgress
 from bench.sandbox import NONE
 from bench.sandbox.box import SCRATCH, Box, Limits, Proven, Sandbox, Sandboxed
 from bench.sandbox.place import Place
-from bench.sandbox.places import gpu_places, python_places
+from bench.sandbox.places import gpu_places, own_packages, python_places
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.price import PriceTable
 from kbsite.store.folders import PARTIAL
@@ -240,13 +238,6 @@ def _box(job: Job, prepared: _Prepared, partial: Path) -> Box:
             scratch_bytes=limits.scratch_bytes,
         ),
     )  # fmt: skip
-
-
-def own_packages() -> tuple[Path, ...]:
-    """Where our own code would be seen with this Python's packages; nowhere in a checkout."""
-    own = [Path(str(module.__file__)).resolve().parent for module in (kbsite, bench)]
-    seen = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
-    return tuple(path for path in own if any(path.is_relative_to(one) for one in seen))
 
 
 def _session(

@@ -6,6 +6,9 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
+import bench
+import kbsite
+
 _SYSTEM = (
     "/usr",
     "/bin",
@@ -31,6 +34,17 @@ def python_places() -> tuple[Path, ...]:
     own = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     outside = [path for path in dict.fromkeys(own) if not path.startswith("/usr")]
     return (*system_places(), *_there(*outside))
+
+
+def our_code() -> tuple[Path, ...]:
+    """The folders of our own packages, wherever they lie."""
+    return tuple(Path(str(module.__file__)).resolve().parent for module in (kbsite, bench))
+
+
+def own_packages() -> tuple[Path, ...]:
+    """Where our own code would be seen with this Python's packages; nowhere in a checkout."""
+    seen = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
+    return tuple(path for path in our_code() if any(path.is_relative_to(one) for one in seen))
 
 
 def gpu_places() -> tuple[Path, ...]:

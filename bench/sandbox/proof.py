@@ -18,12 +18,14 @@ import sys
 from collections.abc import Iterator, Set
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from bench.sandbox.bait import Bait, laid_out
 from bench.sandbox.box import FOLDER, SCRATCH, Box, Claim, Limits, Proven, Sandbox, Sandboxed
-from bench.sandbox.enter import NODES
+from bench.sandbox.enter import LINKS, NODES
 from bench.sandbox.groups import KEPT_BY_KERNEL
+from bench.sandbox.places import our_code, own_packages
 from bench.sandbox.plan import python_command
 from bench.sandbox.processes import status_of
 from bench.sandbox.strain import tried_limits
@@ -66,9 +68,11 @@ _HOW = {
     "folders": "the probe writes to its folders, and compares their devices with that of /",
 }
 _FOLDER_BYTES = 4 * 1024 * 1024
+_MOST_NAMES = 100  # of what lies in a home
 _PROBE_BYTES = 256 * 1024 * 1024  # far more than the probe takes
 _PORT = 8000
 _PTMX = ("ptmx", "pts/ptmx")
+_SYSTEM = (Path("/proc"), Path("/dev"), Path("/etc"))  # every box has some of these
 _GIVEN = "given/deep/file"
 
 
@@ -81,11 +85,15 @@ def self_test(sandbox: Sandbox, *, share_ipc: bool = False, like: Box | None = N
     not answer.
     """
     with scratch_folder("canary") as folder, laid_out(folder) as bait:
-        box = small(like or Box(log=folder / "log", share_ipc=share_ipc), folder)
+        box = small(like or _graders(folder, share_ipc=share_ipc), folder)
         claims, facts = _probed(sandbox, bait, box)
         claims += tried_limits(sandbox, box)
     level = level_of(claims, OF_AGENTS if box.writable else set())
     return Proven(sandbox=sandbox.name, level=level, claims=tuple(claims), facts=dict(facts))
+
+
+def _graders(folder: Path, *, share_ipc: bool) -> Box:
+    return Box(log=folder / "log", hidden=own_packages(), share_ipc=share_ipc)
 
 
 def small(like: Box, folder: Path) -> Box:
@@ -168,14 +176,19 @@ def _asked(bait: Bait, box: Box) -> dict[str, object]:
     """What the probe is to try."""
     home = os.path.expanduser("~")  # noqa: PTH111 - one that nobody knows stops no proof
     home = home if home.startswith("/") else "/root"
-    checkout = Path(__file__).parents[2]
     own = () if box.writable else (FOLDER,)
+    hidden = {path.resolve() for path in box.hidden}
     return {
         "parent": os.getpid(),
-        "hidden": [str(bait.canary), str(checkout / "bench"), f"{home}/.profile", "/etc/shadow"],
+        "hidden": [
+            *(str(bait.canary), "/etc/shadow"),
+            *(str(path) for path in our_code() if path not in hidden),
+            *_beside(Path(home), box),
+        ],
         "emptied": [str(path) for path in box.hidden if path.is_dir()],
         "unwritable": [
-            *("/", "/usr", "/etc", "/dev", "/proc", sys.prefix, home, "/var"),
+            *("/", "/usr", "/etc", "/dev", "/proc", sys.prefix, "/var"),
+            *(() if any(Path(home).is_relative_to(one) for one in _own(box)) else (home,)),
             *map(str, (*own, *box.bound, *(path.parent for path in box.writable))),
         ],
         "kernels": ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"],
@@ -188,10 +201,28 @@ def _asked(bait: Bait, box: Box) -> dict[str, object]:
         ],
         "interfaces": box.interfaces,
         "given": _GIVEN if box.writable else None,
-        "folders": [str(path) for path in (*box.writable, SCRATCH)],
+        "folders": [str(path) for path in _own(box)],
         "listen": box.listen,
         "token": bait.abstract,
     }
+
+
+def _beside(home: Path, box: Box) -> list[str]:
+    """What lies in the home of who runs this and is not there in a box, as far as is known."""
+    whole = (*box.readable, *(path.resolve() for path in box.readable), *box.bound, *_SYSTEM)
+    empty = (SCRATCH, Path(LINKS["/dev/shm"]), box.folder, *box.writable)  # noqa: S108
+    names = islice(sorted(home.glob("*")), _MOST_NAMES)
+    return [
+        str(path)
+        for path in (home / ".profile", *names)
+        if not any(path.is_relative_to(one) for one in whole)
+        and not any(one.is_relative_to(path) for one in (*whole, *empty))
+    ]
+
+
+def _own(box: Box) -> tuple[Path, ...]:
+    """What a box can write to."""
+    return (*box.writable, SCRATCH)
 
 
 def _given_nodes(box: Box) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from bench.grading import grade as grading
 from bench.grading.schedule import Move, schedule
 from bench.grading.setting import Grade, Patience, Setting, Solution, Step
 from bench.sandbox import best
-from bench.sandbox.box import Limits
+from bench.sandbox.box import Box, Limits, Proven, Sandbox
 from kbsite.errors import MachineError
 from kbsite.model.grade import Metrics, Outcome
 from kbsite.model.status import Status
@@ -87,6 +88,35 @@ def test_an_honest_solution_passes_and_its_grade_says_what_it_rests_on() -> None
     assert found.problem_hash == sound().hash
     assert set(found.stages) == {"isolation", "rounds", "build", "score", "proofs"}
     assert (found.rounds, found.calls_per_round, found.device) == (2, 8, "cpu")
+
+
+class Nodes(Quick):
+    """Processors that a worker is given nodes and folders for, as for a GPU."""
+
+    def nodes(self) -> tuple[Path, ...]:
+        return (Path("/dev/tty"),)
+
+    def readable(self) -> tuple[Path, ...]:
+        return (Path("/sys/module"),)
+
+
+def test_the_box_that_is_proven_is_that_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = (Path("/usr/lib"),)
+    monkeypatch.setattr("bench.grading.process.own_packages", lambda: own)
+    tried: list[Box] = []
+
+    def self_test(sandbox: Sandbox, *, like: Box) -> Proven:
+        tried.append(like)
+        return Proven(sandbox=sandbox.name, level="L2", claims=(), facts={})
+
+    monkeypatch.setattr(grading, "self_test", self_test)
+    grading._tried_out.cache_clear()
+    for device in (Nodes(), Quick(), Nodes()):
+        assert grading._proven(best(), device).level == "L2"
+    grading._tried_out.cache_clear()
+    assert [(one.devices, one.hidden) for one in tried] == [((Path("/dev/tty"),), own), ((), own)]
+    assert Path("/sys/module") in tried[0].readable
+    assert Path("/sys/module") not in tried[1].readable
 
 
 def test_what_was_dispatched_is_shown_and_what_could_not_be_counted_is_said() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from bench.harnesses.form import Extract
 from bench.proxy.log import read_exchanges
 from bench.running.form import SessionLimits
-from bench.running.run import own_packages, run
+from bench.running.run import run
 from bench.sandbox import NONE, best
 from bench.sandbox.box import Sandbox
 from bench.scripted import expected_usage, scripted_provider
@@ -28,7 +27,6 @@ from tests.bench.planted import planted
 from tests.bench.running.sessions import (
     FAKE,
     LONG_S,
-    ROOT,
     SMALL,
     FakeAdapter,
     Trial,
@@ -362,14 +360,6 @@ def test_a_provider_that_speaks_no_dialect_of_the_cli_is_refused(trial: Trial) -
     silent = replace(whole, bases={})
     with pytest.raises(UsageError, match=r"speaks none of the dialects of claude \(anthropic\)"):
         run(trial.job(FakeAdapter(""), FAKE, "hi", provider=silent), trial.seen.append, trial.stop)
-
-
-def test_our_own_packages_are_hidden_where_they_lie_with_python_s(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert own_packages() == (), "in a checkout they are not to be seen anyway"
-    monkeypatch.setattr(sys, "prefix", str(ROOT))
-    assert own_packages() == (ROOT / "src/kbsite", ROOT / "bench")
 
 
 def test_limits_are_those_that_the_record_tells(trial: Trial) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import marshal
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +19,14 @@ from bench.sandbox.bubblewrap import Bubblewrap
 from bench.sandbox.groups import Group, make_group
 from bench.sandbox.log import Log
 from bench.sandbox.namespaces import Namespaces
-from bench.sandbox.places import gpu_devices, gpu_places, python_places, system_places
+from bench.sandbox.places import (
+    gpu_devices,
+    gpu_places,
+    our_code,
+    own_packages,
+    python_places,
+    system_places,
+)
 from bench.sandbox.plan import Bind, binds, plan_file
 from bench.sandbox.processes import children, family, resident_bytes, status_of
 from bench.sandbox.segments import remove_segments
@@ -46,6 +54,16 @@ def test_what_a_link_leads_to_is_bound_as_well(tmp_path: Path) -> None:
     assert targets == [tmp_path / "far", tmp_path / "near"]
     with pytest.raises(UsageError, match="no-such does not exist"):
         binds([tmp_path / "no-such"])
+
+
+def test_our_own_packages_are_hidden_where_they_lie_with_python_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = Path(__file__).parents[3]
+    assert our_code() == (root / "src/kbsite", root / "bench")
+    assert own_packages() == (), "in a checkout they are not to be seen anyway"
+    monkeypatch.setattr(sys, "prefix", str(root))
+    assert own_packages() == our_code()
 
 
 def test_places_exist_and_lie_outside_of_home_and_checkout() -> None:

@@ -132,6 +132,50 @@ def test_a_checkout_that_can_be_read_is_seen() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_home_that_can_be_read_is_seen_by_whatever_lies_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o755)
+    home = tmp_path / "home"
+    (home / ".config").mkdir(parents=True)
+    (home / "python").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    assert "root" in missing(self_test(Leaky(home)))
+    like = Box(log=tmp_path / "log", readable=(*Box(log=tmp_path).readable, home / "python"))
+    assert "root" not in missing(self_test(Namespaces(new_user=False), like=like))
+
+
+@pytest.mark.parametrize("home", ["/tmp", "/tmp/of/mine", "/box", "/box/within", "/", "/etc"])
+@pytest.mark.usefixtures("quick")
+def test_a_home_where_a_box_has_something_of_its_own_lowers_no_level(
+    home: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    assert missing(self_test(sandbox)) <= {"limits kept by the kernel"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_our_own_code_among_the_packages_of_python_has_to_be_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As a wheel is installed; `src/kbsite` and `bench` of a checkout lie where no box looks.
+    tmp_path.chmod(0o755)
+    own = (tmp_path / "site" / "kbsite", tmp_path / "site" / "bench")
+    for folder in own:
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+    monkeypatch.setattr("bench.sandbox.proof.our_code", lambda: own)
+    box = Box(log=tmp_path / "log", readable=(*Box(log=tmp_path).readable, tmp_path / "site"))
+    sandbox = Namespaces(new_user=False)
+    assert missing(self_test(sandbox, like=box)) >= {"root"}
+    assert missing(self_test(sandbox, like=replace(box, hidden=own[:1]))) >= {"root"}
+    assert "root" not in missing(self_test(sandbox, like=replace(box, hidden=own)))
+    monkeypatch.setattr("bench.sandbox.proof.own_packages", lambda: own)
+    monkeypatch.setattr("bench.sandbox.box.python_places", lambda: box.readable)
+    assert "root" not in missing(self_test(sandbox)), "so it is in the boxes of graders"
+
+
+@pytest.mark.usefixtures("quick")
 def test_shared_ipc_is_seen(sandbox: Sandbox) -> None:
     proven = self_test(sandbox, share_ipc=True)
     assert missing(proven) - {"limits kept by the kernel"} == {"ipc"}

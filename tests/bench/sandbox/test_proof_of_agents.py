@@ -136,6 +136,15 @@ def test_a_folder_of_ours_that_is_not_hidden_is_seen(tmp_path: Path) -> None:
     assert "root" not in missing(self_test(Lax({}), like=like))
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_home_of_the_same_name_as_the_agents_lowers_no_level(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(HOME))
+    proven = self_test(sandbox, like=agents(tmp_path))
+    assert missing(proven) <= {"limits kept by the kernel"}
+
+
 def test_folders_that_are_no_file_systems_are_seen(tmp_path: Path) -> None:
     same = tmp_path if tmp_path.stat().st_dev == Path("/").stat().st_dev else Path("/var")
     held, seen = probe.folders({"folders": [str(same)]})
