@@ -104,7 +104,7 @@ def root(asked: Asked) -> Seen:
     try:
         names = os.listdir("/proc/1/root/")  # noqa: PTH208
     except PermissionError:
-        return True, "the canary, the checkout and the home are not there; nor is /proc/1/root"
+        return True, "the canary, our code and the home are not there; nor is /proc/1/root"
     return False, f"/proc/1/root shows {len(names)} names"
 
 

@@ -55,7 +55,7 @@ OF_AGENTS = {
 _HOW = {
     "rights": "the probe calls setuid for root and for another user",
     "processes": "the probe reads /proc and signals the process that started the box",
-    "root": "the probe looks for a canary beside the box, the checkout, the home, /proc/1/root",
+    "root": "the probe looks for a canary beside the box, our code, the home, /proc/1/root",
     "memory of others": "the probe opens /proc/…/mem of its starter and of process 1",
     "scratch": "the probe writes to folders of the host and of its own, /tmp and /dev/shm",
     "network": "the probe reads its interfaces and routes, and connects to sockets of its starter",
