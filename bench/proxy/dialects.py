@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bench.providers import Dialect
-from bench.proxy.told import Told, less
+from bench.proxy.told import Told, count_of, less
 
 Take = Callable[[Told, bytes], None]
 
@@ -29,11 +29,16 @@ class _Error(msgspec.Struct):
         return f"{kind}: {self.message}" if self.message else str(kind)
 
 
+def _said(error: _Error | str) -> str:
+    """What an error says; some servers write a sentence alone."""
+    return error if isinstance(error, str) else error.sentence
+
+
 class _AnthropicUsage(msgspec.Struct):
-    input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    output_tokens: Any = None
 
 
 class _AnthropicMessage(msgspec.Struct):
@@ -46,7 +51,7 @@ class _AnthropicEvent(_AnthropicMessage):
     type: str | None = None
     message: _AnthropicMessage | None = None
     delta: _AnthropicMessage | None = None
-    error: _Error | None = None
+    error: _Error | str | None = None
 
 
 def _anthropic(told: Told, data: bytes) -> None:
@@ -64,22 +69,22 @@ def _anthropic(told: Told, data: bytes) -> None:
                 output=usage.output_tokens,
             )
     if event.error:
-        told.error = event.error.sentence
+        told.error = _said(event.error)
 
 
 class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Any = None
 
 
 class _InputDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    cached_tokens: Any = None
+    cache_write_tokens: Any = None
 
 
 class _ResponsesUsage(msgspec.Struct):
-    input_tokens: int | None = None
+    input_tokens: Any = None
     input_tokens_details: _InputDetails | None = None
-    output_tokens: int | None = None
+    output_tokens: Any = None
     output_tokens_details: _OutputDetails | None = None
 
 
@@ -92,7 +97,7 @@ class _Response(msgspec.Struct):
     status: str | None = None
     incomplete_details: _Incomplete | None = None
     usage: _ResponsesUsage | None = None
-    error: _Error | None = None
+    error: _Error | str | None = None
 
 
 class _ResponsesEvent(_Response):
@@ -109,12 +114,12 @@ def _responses(told: Told, data: bytes) -> None:
     event = msgspec.json.decode(data, type=_ResponsesEvent)
     if event.type == "error":
         held = event.error or _Error(code=event.code, message=event.message)
-        told.error = held.sentence
+        told.error = _said(held)
         return
     response = event if event.type is None else event.response
     if response is None:
         if event.error:
-            told.error = event.error.sentence
+            told.error = _said(event.error)
         return
     told.model = response.model or told.model
     _responses_end(told, response, (event.type or "").removeprefix("response."))
@@ -136,13 +141,13 @@ def _responses_end(told: Told, response: _Response, event: str) -> None:
             reason = response.incomplete_details and response.incomplete_details.reason
             told.stopped(reason or "incomplete", limits=("max_output_tokens", "max_tokens"))
         case "failed" | "cancelled":
-            told.error = (response.error or _Error(code=response.status or event)).sentence
+            told.error = _said(response.error or _Error(code=response.status or event))
         case _:
-            told.error = response.error.sentence if response.error else told.error
+            told.error = _said(response.error) if response.error else told.error
 
 
 def _openai_used(
-    told: Told, tokens: tuple[int | None, int | None], sent: _InputDetails, made: _OutputDetails
+    told: Told, tokens: tuple[Any, Any], sent: _InputDetails, made: _OutputDetails
 ) -> None:
     told.used(
         input=less(tokens[0], sent.cached_tokens, sent.cache_write_tokens),
@@ -154,12 +159,12 @@ def _openai_used(
 
 
 class _ChatUsage(msgspec.Struct):
-    prompt_tokens: int | None = None
+    prompt_tokens: Any = None
     prompt_tokens_details: _InputDetails | None = None
-    completion_tokens: int | None = None
+    completion_tokens: Any = None
     completion_tokens_details: _OutputDetails | None = None
-    cached_tokens: int | None = None
-    prompt_cache_hit_tokens: int | None = None
+    cached_tokens: Any = None
+    prompt_cache_hit_tokens: Any = None
 
 
 class _Choice(msgspec.Struct):
@@ -186,13 +191,13 @@ def _chat(told: Told, data: bytes) -> None:
     if usage:
         _chat_used(told, usage)
     if chunk.error:
-        told.error = chunk.error if isinstance(chunk.error, str) else chunk.error.sentence
+        told.error = _said(chunk.error)
 
 
 def _chat_used(told: Told, usage: _ChatUsage) -> None:
     sent = usage.prompt_tokens_details or _InputDetails()
     others = (sent.cached_tokens, usage.cached_tokens, usage.prompt_cache_hit_tokens)
-    cached = next((count for count in others if count is not None), None)
+    cached = next((count for one in others if (count := count_of(one)) is not None), None)
     _openai_used(
         told,
         (usage.prompt_tokens, usage.completion_tokens),
@@ -202,11 +207,11 @@ def _chat_used(told: Told, usage: _ChatUsage) -> None:
 
 
 class _GeminiUsage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    tool_use_prompt_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
+    prompt_token_count: Any = None
+    tool_use_prompt_token_count: Any = None
+    cached_content_token_count: Any = None
+    candidates_token_count: Any = None
+    thoughts_token_count: Any = None
 
 
 class _Candidate(msgspec.Struct, rename="camel"):
@@ -222,7 +227,7 @@ class _GeminiChunk(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate] | None = None
     prompt_feedback: _Feedback | None = None
     usage_metadata: _GeminiUsage | None = None
-    error: _Error | None = None
+    error: _Error | str | None = None
 
 
 def _gemini(told: Told, data: bytes) -> None:
@@ -241,20 +246,21 @@ def _gemini(told: Told, data: bytes) -> None:
         if chunk.usage_metadata:
             _gemini_used(told, chunk.usage_metadata)
         if chunk.error:
-            told.error = chunk.error.sentence
+            told.error = _said(chunk.error)
 
 
 def _gemini_used(told: Told, usage: _GeminiUsage) -> None:
-    sent, made = usage.prompt_token_count, usage.candidates_token_count
+    sent, made = count_of(usage.prompt_token_count), count_of(usage.candidates_token_count)
+    thoughts = count_of(usage.thoughts_token_count)
     if sent is not None:
-        sent += usage.tool_use_prompt_token_count or 0
-    if usage.thoughts_token_count is not None:
-        made = (made or 0) + usage.thoughts_token_count
+        sent += count_of(usage.tool_use_prompt_token_count) or 0
+    if thoughts is not None:
+        made = (made or 0) + thoughts
     told.used(
         input=less(sent, usage.cached_content_token_count),
         cache_read=usage.cached_content_token_count,
         output=made,
-        reasoning=usage.thoughts_token_count,
+        reasoning=thoughts,
     )
 
 

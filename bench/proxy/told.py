@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from kbsite.model.usage import Usage
 
@@ -25,18 +25,22 @@ class Told:
     def used(
         self,
         *,
-        input: int | None = None,  # noqa: A002 - as in Usage
-        cache_read: int | None = None,
-        cache_write: int | None = None,
-        output: int | None = None,
-        reasoning: int | None = None,
+        input: Any = None,  # noqa: A002 - as in Usage
+        cache_read: Any = None,
+        cache_write: Any = None,
+        output: Any = None,
+        reasoning: Any = None,
     ) -> None:
-        """Take over figures that are told; those told before stay where nothing new is."""
+        """Take over figures that are told; those told before stay where nothing new is.
+
+        What is no figure is not told: whoever writes one so has said all else right.
+        """
         given = {
             "input": input, "cache_read": cache_read, "cache_write": cache_write,
             "output": output, "reasoning": reasoning,
         }  # fmt: skip
-        known = {name: count for name, count in given.items() if _is_count(count)}
+        counts = {name: count_of(told) for name, told in given.items()}
+        known = {name: count for name, count in counts.items() if _is_count(count)}
         self.usage = replace(self.usage, **known)
 
     def stopped(self, reason: str | None, *, limits: tuple[str, ...]) -> None:
@@ -46,12 +50,20 @@ class Told:
             self.cut = reason in limits
 
 
+def count_of(told: Any) -> int | None:
+    """A whole number, also where it is written with a point; None for whatever else is there."""
+    if isinstance(told, float) and told.is_integer():
+        return int(told)
+    return told if isinstance(told, int) and not isinstance(told, bool) else None
+
+
 def _is_count(count: int | None) -> bool:
     return count is not None and 0 <= count <= MOST_TOKENS
 
 
-def less(all_of_it: int | None, *parts: int | None) -> int | None:
+def less(all_of_it: Any, *parts: Any) -> int | None:
     """A count without parts of it, at least 0; None where it is unknown."""
-    if all_of_it is None:
+    whole = count_of(all_of_it)
+    if whole is None:
         return None
-    return max(0, all_of_it - sum(part for part in parts if part is not None))
+    return max(0, whole - sum(count_of(part) or 0 for part in parts))

@@ -128,6 +128,32 @@ def test_chat_is_told_in_many_ways(usage: dict[str, Any], expected: Usage) -> No
     assert told(Dialect.CHAT, {"choices": [{"usage": usage}]}).usage == expected
 
 
+@pytest.mark.parametrize("odd", ["12", 12.5, True, [12], {"count": 12}, 10**30, -1.0, 1e300])
+def test_a_figure_that_is_none_costs_an_answer_nothing_else(odd: Any) -> None:
+    chat = {"choices": [{"finish_reason": "stop"}], "model": "m",
+            "usage": {"prompt_tokens": odd, "completion_tokens": 3}}  # fmt: skip
+    anthropic = {"type": "message_delta", "delta": {"stop_reason": "end_turn", "model": "m"},
+                 "usage": {"input_tokens": odd, "output_tokens": 3}}  # fmt: skip
+    responses = {"type": "response.completed", "response": {
+        "model": "m", "usage": {"output_tokens": 3, "input_tokens": odd}}}  # fmt: skip
+    gemini = {"candidates": [{"finishReason": "STOP"}], "modelVersion": "m", "usageMetadata": {
+        "promptTokenCount": odd, "candidatesTokenCount": 3}}  # fmt: skip
+    for dialect, event in (
+        (Dialect.CHAT, chat), (Dialect.ANTHROPIC, anthropic), (Dialect.RESPONSES, responses),
+        (Dialect.GEMINI, gemini),
+    ):  # fmt: skip
+        found = told(dialect, event)
+        assert found.stop, dialect
+        assert (found.model, found.usage.output) == ("m", 3)
+        assert found.usage.input in (None, 0)
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    usage = {"prompt_tokens": 9.0, "completion_tokens": 2.0, "cached_tokens": 4.0}
+    expected = Usage(input=5, cache_read=4, output=2)
+    assert told(Dialect.CHAT, {"choices": [], "usage": usage}).usage == expected
+
+
 @pytest.mark.parametrize(
     ("dialect", "event"),
     [
@@ -178,6 +204,13 @@ def test_other_ends_do_not_cut() -> None:
         (Dialect.RESPONSES, {"type": "error", "error": {"type": "x", "message": "y"}}, "x: y"),
         (Dialect.CHAT, {"error": {"message": "no", "code": 502}}, "502: no"),
         (Dialect.CHAT, {"error": "no"}, "no"),
+        (Dialect.ANTHROPIC, {"type": "error", "error": "no"}, "no"),
+        (Dialect.RESPONSES, {"type": "error", "error": "no"}, "no"),
+        (Dialect.RESPONSES,
+         {"type": "response.failed", "response": {"status": "failed", "error": "no"}}, "no"),
+        (Dialect.RESPONSES, {"type": "x", "response": {"status": "queued", "error": "no"}}, "no"),
+        (Dialect.RESPONSES, {"type": "x", "error": "no"}, "no"),
+        (Dialect.GEMINI, {"error": "no"}, "no"),
         (Dialect.GEMINI, {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}},
          "UNAVAILABLE: no"),
     ],
