@@ -27,6 +27,9 @@ T = TypeVar("T")
 LIMIT_BYTES = 1_000_000
 """No record that a person writes is larger."""
 
+_MOST_BITS = 1024
+"""Of a whole number where one with a point is meant: more do not fit."""
+
 _WORDS = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false",
     types.NoneType: "null", datetime: "a time with zone (ISO 8601)", date: "a date (YYYY-MM-DD)",
@@ -208,7 +211,7 @@ def _fits(data: object, hint: Any) -> bool:
         case bool():
             return hint is bool
         case int():
-            return hint in (int, float)
+            return hint is int or (hint is float and data.bit_length() < _MOST_BITS)
         case float():
             return hint is float and math.isfinite(data)
         case datetime():

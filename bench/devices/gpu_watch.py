@@ -11,6 +11,7 @@ from typing import Protocol
 
 from bench.devices.nvml import HELD_BACK, Look
 from bench.sandbox.processes import family
+from kbsite.model.finding import one_line
 
 SLOW = 0.97
 """Share of the round's usual clock below which a call is not counted."""
@@ -123,9 +124,11 @@ def strangers(pids: Sequence[int]) -> dict[int, str]:
         if pid in ours:
             continue
         try:
-            found[pid] = Path(f"/proc/{pid}/comm").read_text("utf-8", errors="replace").strip()
+            name = Path(f"/proc/{pid}/comm").read_text("utf-8", errors="replace").strip()
         except (FileNotFoundError, ProcessLookupError):
             continue
+        # A program calls itself what it likes.
+        found[pid] = one_line(name)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ _PROBE = (
     "import sys, ensurepip, venv; "
     "print('%d.%d.%d' % sys.version_info[:3], sys.base_prefix, sep='\\n')"
 )
+_SAID = re.compile(r"(?P<version>\d+\.\d+\.\d+)\n(?P<base>/[^\n]*)\n?", re.ASCII)
 
 
 def npm() -> str:
@@ -113,13 +115,14 @@ def _pythons() -> Iterator[Path]:
 
 
 def _probed(python: Path) -> tuple[Path, str, str] | None:
-    """The same with version and folder; None for one that does not start or has no venv."""
+    """The same with version and folder; None for one that does not start, or say just that."""
     try:
         said = quietly([str(python), "-I", "-c", _PROBE], folder=Path("/"), environment=os.environ)
     except MachineError:
         return None
-    version, base = said.strip().split("\n")
-    return python, version, base
+    # What is no Python of ours may say anything, and what customizes one may print more.
+    found = _SAID.fullmatch(said)
+    return (python, found["version"], found["base"]) if found else None
 
 
 def _numbers(version: str) -> tuple[int, ...]:

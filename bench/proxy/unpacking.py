@@ -22,13 +22,17 @@ class Unpacking:
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """What a piece holds, in pieces."""
-        while piece and self._left > 0 and not self.damaged and not self._inflating.eof:
+        while piece and self._left > 0 and not self.damaged:
             try:
                 found = self._inflating.decompress(piece, _PIECE)
             except zlib.error:
                 self.damaged = True
                 return
             piece = self._inflating.unconsumed_tail
+            if self._inflating.eof:
+                # Another member may follow, as where parts were packed each for itself.
+                piece = self._inflating.unused_data
+                self._inflating = zlib.decompressobj(wbits=47)
             self._left -= len(found)
             yield found
 

@@ -150,12 +150,25 @@ def _unsafe(sweep: Sweep) -> Iterator[tuple[str, str]]:
 
 def _twice(sweep: Sweep) -> Iterator[tuple[str, str]]:
     # Two providers of one contender would be told apart by nobody who reads the board.
+    yield from _gpus(sweep.executor)
     for key, held in (("problems", sweep.problems), ("contenders", _rows(sweep))):
         if not held:
             yield key, "expected one or more"
         for at, one in enumerate(held):
             if one in held[:at]:
                 yield f"{key}[{at}]", "stands there twice; `variant` tells two contenders apart"
+
+
+def _gpus(choice: Choice) -> Iterator[tuple[str, str]]:
+    """Of GPUs that are named: one that stood there twice would be lent twice, to grades too."""
+    if choice.gpus is None:
+        return
+    if not choice.gpus:
+        yield "executor.gpus", "expected one or more, or null for all"
+    names = [one.removeprefix("GPU-") for one in choice.gpus]
+    for at, one in enumerate(names):
+        if one in names[:at]:
+            yield f"executor.gpus[{at}]", "stands there twice; a grade has its GPU for itself"
 
 
 def _rows(sweep: Sweep) -> tuple[object, ...]:

@@ -105,6 +105,7 @@ WRONG: list[tuple[dict[str, Any], str | None, str]] = [
     ({"inner": {"size": 1, "share": "much"}}, "inner.share", "expected a number, got 'much'"),
     ({"inner": {"size": 1, "share": float("nan")}}, "inner.share", "expected a number, got nan"),
     ({"inner": {"size": 1, "share": True}}, "inner.share", "expected a number, got True"),
+    ({"inner": {"size": 1, "share": 10**400}}, "inner.share", "expected a number, got 1000000"),
     ({"many": [{"size": 1}, {"size": "a"}]}, "many[1].size", "expected a whole number, got 'a'"),
     ({"many": {"size": 1}}, "many", "expected a list, got {'size': 1}"),
     ({"pair": [1]}, "pair", "expected a list of 2, got one of 1"),

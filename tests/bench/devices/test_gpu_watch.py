@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -60,6 +61,17 @@ def stranger() -> Iterator[int]:
     pid = int(done.stdout)
     yield pid
     os.kill(pid, 9)
+
+
+def test_the_name_of_another_program_moves_no_cursor(stranger: int) -> None:
+    real = Path.read_text
+
+    def read_text(path: Path, *given: str, **named: str) -> str:
+        told = f"/proc/{stranger}/comm"
+        return "a\x1b[2J\n\n" if str(path) == told else real(path, *given, **named)
+
+    with patch.object(Path, "read_text", read_text):
+        assert strangers([stranger]) == {stranger: "a\\x1b[2J"}
 
 
 @pytest.mark.parametrize("bit", HELD_BACK)

@@ -116,6 +116,20 @@ def test_the_oldest_python_that_will_do_is_taken() -> None:
     assert Path(folder).is_dir()
 
 
+@pytest.mark.parametrize(
+    "said", ["Welcome!\n3.11.0\n/usr", "3.11.0", "", "3.11.0rc1\n/usr", "3.11.0\n/usr\n/more"]
+)
+def test_a_python_that_says_something_else_is_passed_over(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / "versions" / "odd" / "bin" / "python3"
+    odd.parent.mkdir(parents=True)
+    odd.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    odd.chmod(0o755)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert find_python("3.11")[0] != odd
+
+
 def test_without_such_a_python_a_person_is_told_what_to_install() -> None:
     with pytest.raises(MachineError, match=r"no Python 9\.9 or later .* install one"):
         find_python("9.9")

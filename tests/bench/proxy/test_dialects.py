@@ -309,3 +309,15 @@ def test_unpacking_is_bounded_and_survives_damage() -> None:
     assert list(damaged.feed(b"not packed")) == []
     assert damaged.damaged
     assert list(damaged.feed(gzip.compress(b"x"))) == []
+
+
+def test_an_answer_packed_in_several_members_is_read_to_its_end() -> None:
+    packed = b"".join(gzip.compress(part) for part in (b"data: a\n", b"", b"data: b\n"))
+    for size in (1, 7, len(packed)):
+        held = Unpacking()
+        pieces = (packed[at : at + size] for at in range(0, len(packed), size))
+        parts = [part for piece in pieces for part in held.feed(piece)]
+        assert b"".join(parts) == b"data: a\ndata: b\n"
+        assert not held.damaged
+    bomb = gzip.compress(b"x" * 100_000) * 100
+    assert sum(map(len, Unpacking(most=1_000_000).feed(bomb))) < 1_100_000
