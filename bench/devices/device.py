@@ -100,7 +100,7 @@ class Device(Protocol):
 
     @property
     def probes(self) -> int:
-        """Elements of an output that are looked at when a call is reported done."""
+        """Bytes of the outputs of a move that are looked at when it is reported done."""
         ...
 
     @property

@@ -30,7 +30,7 @@ class Snapshot:
 
 
 class Marks:
-    """Elements of the outputs of a move that are looked at when it is reported done."""
+    """Bytes of the outputs of a move that are looked at when it is reported done."""
 
     def __init__(
         self, layout: Layout, slots: Sequence[int], probes: int, generator: torch.Generator

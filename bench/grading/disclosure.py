@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.devices import Arena, Device
-from bench.grading.layout import GUARD, Layout
+from bench.grading.layout import Layout
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +37,8 @@ class Disclosure:
     def __init__(
         self, arena: Arena, layout: Layout, device: Device, generator: torch.Generator
     ) -> None:
+        import torch
+
         self._arena = arena
         self._layout = layout
         self._device = device
@@ -46,8 +48,12 @@ class Disclosure:
         """Which lines of the arena are wrong, and what belongs there."""
         self._short: list[tuple[torch.Tensor, torch.Tensor]] = []
         """The same of tensors that are shorter than a line."""
-        self.guards = self._draw_guards()
-        """The byte of which the guard behind each tensor is made, (tensors, 1)."""
+        self._guards = [
+            byte.repeat(end - start)
+            for byte, (start, end) in zip(self._draw_guards(), layout.gaps, strict=True)
+        ]
+        self.guards = torch.cat(self._guards)
+        """What has to lie around the tensors of a slot: of each gap one byte again and again."""
 
     def write(self, calls: Sequence[Call]) -> None:
         """Put inputs into the arena, with some lines wrong; poison outputs and guards.
@@ -57,8 +63,8 @@ class Disclosure:
         layout, arena = self._layout, self._arena
         poison = 1 + self._number(255)
         for call in calls:
-            for place, guard in zip(layout.places, self.guards, strict=True):
-                layout.guard(arena, call.slot, place).copy_(guard.expand(GUARD))
+            for there, guard in zip(layout.guards(arena, call.slot), self._guards, strict=True):
+                there.copy_(guard)
             for place in layout.outputs:
                 layout.raw(arena, call.slot, place).fill_(poison)
             for place in layout.inputs:
@@ -100,9 +106,9 @@ class Disclosure:
         self._wrong.append((where + first, right))
 
     def _draw_guards(self) -> torch.Tensor:
-        """Whoever reads beyond a tensor finds numbers that are far too large, in every format.
+        """Whoever reads beside a tensor finds numbers that are far too large, in every format.
 
-        Each tensor has others: who copies too much, or adds to what is no number, is seen as well.
+        Each gap has others: who copies too much, or adds to what is no number, is seen as well.
         """
         import torch
 
@@ -110,7 +116,7 @@ class Disclosure:
         large = torch.arange(8, dtype=torch.uint8, device=device) + LARGE
         either = torch.cat([large, large + 128])
         drawn = torch.randperm(len(either), generator=self._generator, device=device)
-        count = len(self._layout.places)
+        count = len(self._layout.gaps)
         return either[drawn].repeat(-(-count // len(either)))[:count].view(-1, 1)
 
     def _number(self, most: int) -> int:
@@ -146,8 +152,7 @@ def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def guarded(arena: Arena, layout: Layout, slot: int) -> torch.Tensor:
-    """The guards of a slot, (tensors, bytes)."""
+    """What lies around the tensors of a slot."""
     import torch
 
-    found = [layout.guard(arena, slot, place) for place in layout.places]
-    return torch.stack(found).view(-1, GUARD)
+    return torch.cat(layout.guards(arena, slot))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 512
 GUARD = 512
-"""Bytes beside each tensor that nobody may write to."""
+"""Bytes before and behind each tensor that nobody may write to, at least."""
 
 FEWEST_SLOTS = 3
 """So that the outputs of the two calls before are still there."""
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """The tensors of a slot, each with a guard behind it, and the slots of an arena."""
+    """The tensors of a slot with guards around them, and the slots of an arena."""
 
     places: tuple[Place, ...]
     slot_bytes: int
@@ -74,10 +74,21 @@ class Layout:
         """The tensor itself."""
         return typed(self.raw(arena, slot, place), place)
 
+    @cached_property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Where in a slot no tensor lies: before the first, and from each to the next."""
+        starts = [0, *(one.offset + one.bytes for one in self.places)]
+        ends = [*(one.offset for one in self.places), self.slot_bytes]
+        return tuple(zip(starts, ends, strict=True))
+
+    def guards(self, arena: Arena, slot: int) -> list[torch.Tensor]:
+        """The bytes of a slot that nobody may write to, gap by gap."""
+        base = slot * self.slot_bytes
+        return [arena.bytes[base + start : base + end] for start, end in self.gaps]
+
     def guard(self, arena: Arena, slot: int, place: Place) -> torch.Tensor:
-        """The bytes behind a tensor that nobody may write to."""
-        start = slot * self.slot_bytes + place.offset + place.bytes
-        return arena.bytes[start : start + GUARD]
+        """Those of them behind a tensor."""
+        return self.guards(arena, slot)[1 + self.places.index(place)]
 
 
 def typed(raw: torch.Tensor, place: Place) -> torch.Tensor:
@@ -94,7 +105,7 @@ def layout(problem: GradedProblem, shape: Shape, device: Device) -> Layout:
     It has as many slots as the device's arena holds, 3 at least, and as it has calls in a batch.
     """
     places: list[Place] = []
-    end = 0
+    end = GUARD
     for name, tensor in problem.problem.tensors.items():
         sizes = problem.sizes(name, shape)
         size = prod(sizes) * tensor.dtype.bytes

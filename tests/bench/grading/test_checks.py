@@ -10,6 +10,7 @@ import torch
 from bench.grading.checks import Checker, Marks
 from bench.grading.disclosure import Call
 from bench.grading.failures import Failure
+from bench.grading.layout import GUARD
 from kbsite.model.grade import Outcome
 from tests.bench.grading.setups import Parts, parts
 
@@ -139,12 +140,28 @@ def test_bytes_beside_a_tensor_belong_to_nobody() -> None:
     assert found(beyond).outcome is Outcome.OUT_OF_BOUNDS
 
 
+@pytest.mark.parametrize("slot", [0, 1])
+def test_no_byte_before_or_behind_any_tensor_is_anybodys(slot: int) -> None:
+    with parts() as made:
+        places = made.layout.places
+        edges = [place.offset - 1 for place in places]
+        edges += [place.offset + place.bytes for place in places]
+        edges += [made.layout.slot_bytes - 1, 0]
+    for edge in sorted(set(edges)):
+
+        def beside(made: Parts, calls: Sequence[Call], edge: int = edge) -> None:
+            right(made, calls)
+            made.arena.bytes[calls[0].slot * made.layout.slot_bytes + edge] += 1
+
+        assert found(beside, slots=(slot,)).outcome is Outcome.OUT_OF_BOUNDS, edge
+
+
 def test_a_copy_that_goes_on_behind_both_tensors_is_seen() -> None:
     def copying(made: Parts, calls: Sequence[Call]) -> None:
         right(made, calls)
         read, written = made.layout.inputs[0], made.layout.outputs[0]
-        behind = made.layout.guard(made.arena, calls[0].slot, read)
-        made.layout.guard(made.arena, calls[0].slot, written).copy_(behind)
+        behind = made.layout.guard(made.arena, calls[0].slot, read)[:GUARD]
+        made.layout.guard(made.arena, calls[0].slot, written)[:GUARD].copy_(behind)
 
     assert found(copying).outcome is Outcome.OUT_OF_BOUNDS
 

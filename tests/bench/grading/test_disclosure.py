@@ -83,9 +83,11 @@ def test_outputs_and_guards_hold_what_no_solution_writes() -> None:
         assert all(bool((raw == raw[0]).all()) for raw in poison)
         assert all(int(raw[0]) != 0 for raw in poison)
         assert (guards == made.disclosure.guards).all()
-        assert guards.shape == (len(made.layout.places), GUARD)
+        tensors = sum(place.bytes for place in made.layout.places)
+        assert guards.shape == (made.layout.slot_bytes - tensors,), "no byte is left out"
+        assert all(end - start >= GUARD for start, end in made.layout.gaps)
         assert (made.disclosure.guards >= LARGE).all()
-        assert len(set(made.disclosure.guards.view(-1).tolist())) == len(made.layout.places)
+        assert len(set(made.disclosure.guards.tolist())) == len(made.layout.places) + 1
 
 
 def test_what_was_drawn_is_never_written_to() -> None:
