@@ -14,6 +14,12 @@ from bench.doctor.form import GIB, Here, Seen, State, gib
 from bench.running.form import SessionLimits
 from bench.running.hosts import system
 
+_OF_GROUPS = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+"""In version 2 and in version 1: the limit, what is used, and what of that could be spared."""
+
 LEAST_MEMORY = GIB
 LEAST_DISK = GIB
 GOOD_DISK = 20 * GIB
@@ -68,11 +74,12 @@ class Memory:
         """Memory for sessions, whose folders lie in memory, too."""
         said = dict(_amounts(self.meminfo))
         total, free = said["MemTotal"], said["MemAvailable"]
-        limits = list(limits_of_memory(self.own_groups, self.groups))
         seen = f"{gib(free)} free of {gib(total)}"
-        if limits and min(limits) < total:
-            free = min(free, *limits)
-            seen += f"; a control group allows {gib(min(limits))}"
+        groups = [one for one in groups_of_memory(self.own_groups, self.groups) if one[0] < total]
+        if groups:
+            most, left = min(groups, key=lambda one: one[1])
+            free = min(free, left)
+            seen += f"; a control group allows {gib(most)}, of which {gib(left)} are free"
         yield Seen(
             name=self.name, state=_enough(free, LEAST_MEMORY, most_of_a_session()), needed=True,
             seen=f"{seen}; a session may use {gib(most_of_a_session())}",
@@ -114,19 +121,35 @@ def _amounts(path: Path) -> Iterator[tuple[str, int]]:
             yield name, int(words[0]) * 1024
 
 
-def limits_of_memory(own: Path, groups: Path) -> Iterator[int]:
-    """What control groups above this process allow, in bytes; of version 1 and of version 2."""
+def groups_of_memory(own: Path, groups: Path) -> Iterator[tuple[int, int]]:
+    """What control groups of this process allow, and what of it is free, in bytes.
+
+    Of version 1 and of version 2. What was read from files and not used of late is free: it goes
+    when somebody needs its place.
+    """
     for line in own.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
             continue
         root = groups / "memory" if controllers else groups
         for above in (Path(path), *Path(path).parents):
-            for name in ("memory.max", "memory.limit_in_bytes"):
-                place = root / str(above).lstrip("/") / name
-                said = place.read_text().strip() if place.is_file() else ""
-                if said.isdigit():
-                    yield int(said)
+            folder = root / str(above).lstrip("/")
+            for most, used, spare in _OF_GROUPS:
+                if (limit := _number(folder / most)) is not None:
+                    told = dict(line.partition(" ")[::2] for line in _lines(folder / "memory.stat"))
+                    kept = int(told[spare]) if told.get(spare, "").isdecimal() else 0
+                    left = limit - (_number(folder / used) or 0) + kept
+                    yield limit, min(max(0, left), limit)
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file of a control group; None where there is none, or no such file."""
+    said = "".join(_lines(path))
+    return int(said) if said.isdecimal() else None
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.is_file() else []
 
 
 @dataclass(frozen=True)

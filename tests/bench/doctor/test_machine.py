@@ -14,7 +14,7 @@ from bench.doctor.machine import (
     Memory,
     Processors,
     System,
-    limits_of_memory,
+    groups_of_memory,
     most_of_a_session,
 )
 
@@ -74,6 +74,29 @@ def test_the_limit_of_a_group_above_counts(tmp_path: Path, here: Here, own: str)
     assert "a control group allows 4.0 GiB" in whole.seen
 
 
+def test_what_others_of_a_group_use_is_not_free(tmp_path: Path, here: Here) -> None:
+    look = memory(tmp_path, 64, 60, str(20 * GIB))
+    group = tmp_path / "groups/a"
+    (group / "memory.current").write_text(f"{19 * GIB + GIB // 2}\n")
+    (group / "memory.stat").write_text(f"anon 5\ninactive_file {2 * GIB}\n")
+    whole, folders = seen(look, here)
+    assert whole.state is State.PARTLY
+    assert "a control group allows 20.0 GiB, of which 2.5 GiB are free" in whole.seen
+    assert "room for 0" in folders.seen
+    (group / "memory.stat").write_text("inactive_file odd\n")
+    assert seen(look, here)[0].forbids, "0.5 GiB are left"
+
+
+def test_what_others_use_of_a_group_of_version_1_is_not_free(tmp_path: Path, here: Here) -> None:
+    look = memory(tmp_path, 64, 60, own="4:memory:/a\n")
+    group = tmp_path / "groups/memory/a"
+    group.mkdir(parents=True)
+    (group / "memory.limit_in_bytes").write_text(f"{8 * GIB}\n")
+    (group / "memory.usage_in_bytes").write_text(f"{7 * GIB}\n")
+    (group / "memory.stat").write_text(f"inactive_file 0\ntotal_inactive_file {GIB}\n")
+    assert "8.0 GiB, of which 2.0 GiB are free" in seen(look, here)[0].seen
+
+
 def test_a_group_without_a_limit_says_nothing(tmp_path: Path, here: Here) -> None:
     whole, _ = seen(memory(tmp_path, 64, 60, "max\n"), here)
     assert "control group" not in whole.seen
@@ -85,7 +108,8 @@ def test_groups_of_version_1_lie_in_a_tree_of_their_own(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "memory.limit_in_bytes").write_text("1000\n")
     (tmp_path / "groups/memory/memory.limit_in_bytes").write_text("2000\n")
-    assert list(limits_of_memory(tmp_path / "own", tmp_path / "groups")) == [1000, 2000]
+    found = groups_of_memory(tmp_path / "own", tmp_path / "groups")
+    assert list(found) == [(1000, 1000), (2000, 2000)]
 
 
 def test_disk_is_told_of_the_next_folder_that_there_is(tmp_path: Path) -> None:
