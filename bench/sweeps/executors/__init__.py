@@ -30,6 +30,9 @@ EXECUTORS: tuple[Offered, ...] = (
 
 
 def executor(choice: Choice, *, gpus: bool, name: str) -> Executor:
-    """The executor that a sweep's file chooses; MachineError where it cannot be had here."""
+    """The executor that a sweep's file chooses; MachineError where it cannot be had here.
+
+    UsageError where it does not know what the file says of it.
+    """
     offered = next(one for one in EXECUTORS if one.kind is choice.kind)
     return offered.make(choice, gpus=gpus, name=name)

@@ -60,7 +60,8 @@ class Make(Protocol):
     def __call__(self, choice: Choice, *, gpus: bool, name: str) -> Executor:
         """An executor; `gpus` says whether tasks need one, `name` names the sweep.
 
-        MachineError where something that it needs is missing here.
+        MachineError where something that it needs is missing here, UsageError where the choice
+        is none.
         """
         ...
 

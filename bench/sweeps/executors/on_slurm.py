@@ -12,7 +12,8 @@ from bench.sweeps.executors.form import Finished
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
+from kbsite.store.scratch import scratch_folder
 
 if TYPE_CHECKING:
     import submitit
@@ -34,6 +35,23 @@ class OnSlurm:
         self._choice, self._gpus, self._name = choice, gpus, name
         self._running: dict[str, submitit.Job[Any]] = {}
         self._grading: set[str] = set()
+        self._try_out()
+
+    def _try_out(self) -> None:
+        """Make an engine that submits nothing; an error is raised before anything is started.
+
+        UsageError for what the sweep's file says and submitit does not know, MachineError where
+        there is no Slurm.
+        """
+        try:
+            with scratch_folder("slurm") as folder:
+                self._engine(folder, kind=Kind.AGENT)
+        except (NameError, ValueError, TypeError, AssertionError) as error:
+            said = " ".join(str(error).split())
+            message = f"executor: submitit refuses `cluster` or `options`: {said}"
+            raise UsageError(message) from error
+        except RuntimeError as error:
+            raise MachineError(f"nothing can be submitted from here: {error}") from error
 
     def room(self, kind: Kind) -> bool:
         """Whether one more may be submitted; without GPUs to keep grades apart, one at a time."""
