@@ -16,7 +16,7 @@ from bench.sweeps.executors.form import Finished
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     import ray
@@ -48,6 +48,11 @@ class OnRay:
         except ConnectionError as error:
             message = f"no cluster at {choice.address}: {error}"
             raise MachineError(f"{message}; start one with `ray start --head`") from error
+        except ValueError as error:
+            raise UsageError(f"executor.address: {' '.join(str(error).split())}") from error
+        except RuntimeError as error:
+            message = f"the cluster at {choice.address} cannot be joined"
+            raise MachineError(f"{message}: {' '.join(str(error).split())}") from error
         self._has = _resources()
         if self._capacity() < 1:
             told = ", ".join(f"{name} {count:g}" for name, count in sorted(self._has.items()))

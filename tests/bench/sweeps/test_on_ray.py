@@ -17,7 +17,7 @@ from bench.sweeps.executors.on_ray import GRADE, PROVIDER, OnRay
 from bench.sweeps.sheet import Choice, Engine
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
 
 AGENT = Kind.AGENT
 
@@ -39,6 +39,7 @@ class Ray:
     over: dict[str, int | Exception] = field(default_factory=dict)
     called_off: list[str] = field(default_factory=list)
     gone: bool = False
+    refuses: Exception | None = None
     joined: dict[str, Any] = field(default_factory=dict)
     exceptions: Any = field(
         default_factory=lambda: SimpleNamespace(
@@ -50,6 +51,8 @@ class Ray:
     def init(self, **told: Any) -> None:
         if self.gone:
             raise ConnectionError("nobody answers")
+        if self.refuses:
+            raise self.refuses
         self.joined = told
 
     def cluster_resources(self) -> dict[str, float]:
@@ -97,6 +100,15 @@ def test_ray_never_starts_a_task_again(ray: Ray) -> None:
     engine().start(task("a"))
     assert ray.asked[0]["max_retries"] == 0
     assert ray.joined["address"] == "auto"
+
+
+def test_an_address_that_is_none_or_another_version_is_told_plainly(ray: Ray) -> None:
+    ray.refuses = ValueError("Invalid address format: a b")
+    with pytest.raises(UsageError, match=r"executor\.address: Invalid address format: a b"):
+        engine()
+    ray.refuses = RuntimeError("Version mismatch: The cluster\n was started with: Ray: 2.9")
+    with pytest.raises(MachineError, match="at auto cannot be joined: Version mismatch: The clu"):
+        engine()
 
 
 def test_a_task_asks_for_what_the_cluster_counts(ray: Ray) -> None:
