@@ -35,10 +35,10 @@ class Counting:
         self.bytes_per_second = bytes_per_second
 
     @classmethod
-    def calibrated(cls, counters: Counters, copy: Callable[[], None], moved: int) -> Self:
-        """By work that is known to move so many bytes each time."""
+    def calibrated(cls, counters: Counters, copy: Callable[[], None], moved: int) -> Self | None:
+        """By work that is known to move so many bytes each time; None where nothing shows it."""
         seconds, shares = _watched(counters, copy)
-        return cls(counters, moved / seconds / shares.dram)
+        return cls(counters, moved / seconds / shares.dram) if shares.dram > 0 else None
 
     def count(self, work: Callable[[], None], calls: int) -> Counted:
         """What is counted for each of the calls that the work is made of."""

@@ -37,11 +37,18 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_work_that_keeps_the_memory_as_busy_as_a_copy_moves_as_many_bytes() -> None:
     counters = Played(Shares(dram=0.8, tensor=0.0), Shares(dram=0.8, tensor=0.5))
     made = Counting.calibrated(counters, lambda: sleep(0.002), moved=1000)
+    assert made is not None
     found = made.count(lambda: sleep(0.004), calls=2)
     assert found.seconds >= 0.002
     assert found.dram_bytes / found.seconds == pytest.approx(0.8 * made.bytes_per_second)
     assert made.bytes_per_second < 1000 / 0.002 / 0.8
     assert found.tensor == 0.5
+
+
+@pytest.mark.parametrize("shown", [0.0, float("nan")])
+def test_counters_that_show_nothing_of_a_copy_are_none(shown: float) -> None:
+    counters = Played(Shares(dram=shown, tensor=0.0))
+    assert Counting.calibrated(counters, lambda: sleep(0.002), moved=1000) is None
 
 
 class Clock:
