@@ -80,8 +80,7 @@ class _Spelled:
         """Whether data ends before it could show that this is not spelled from there on."""
         ends = {start}
         for ways in self._ways:
-            rests = [data[end:] for end in ends if len(data) - end <= len(ways[0])]
-            if any(one.startswith(rest) for rest in rests for one in ways):
+            if any(_is_cut(data, end, ways) for end in ends):
                 return True
             ends = {end for end in ends if data.startswith(ways, end)}
             if not ends:
@@ -127,6 +126,14 @@ class Hiding:
     def text(self, text: str) -> str:
         """A whole text without the secret."""
         return self.within(text.encode(errors="replace")).decode(errors="replace")
+
+
+def _is_cut(data: bytes, end: int, ways: tuple[bytes, ...]) -> bool:
+    """Whether data ends within a way to write a character, the longest of them first."""
+    if len(data) - end > len(ways[0]):
+        return False
+    rest = data[end:]
+    return any(one.startswith(rest) for one in ways)
 
 
 @lru_cache(maxsize=4)

@@ -175,22 +175,12 @@ def _answers(ours: socket.socket, bait: Bait, box: Box) -> dict[str, tuple[bool,
 def _asked(bait: Bait, box: Box) -> dict[str, object]:
     """What the probe is to try."""
     home = os.path.expanduser("~")  # noqa: PTH111 - one that nobody knows stops no proof
-    home = home if home.startswith("/") else "/root"
-    own = () if box.writable else (FOLDER,)
-    hidden = {path.resolve() for path in box.hidden}
+    place = Path(home if home.startswith("/") else "/root")
     return {
         "parent": os.getpid(),
-        "hidden": [
-            *(str(bait.canary), "/etc/shadow"),
-            *(str(path) for path in our_code() if path not in hidden),
-            *_beside(Path(home), box),
-        ],
+        "hidden": [str(bait.canary), "/etc/shadow", *_our_code(box), *_beside(place, box)],
         "emptied": [str(path) for path in box.hidden if path.is_dir()],
-        "unwritable": [
-            *("/", "/usr", "/etc", "/dev", "/proc", sys.prefix, "/var"),
-            *(() if any(Path(home).is_relative_to(one) for one in _own(box)) else (home,)),
-            *map(str, (*own, *box.bound, *(path.parent for path in box.writable))),
-        ],
+        "unwritable": list(map(str, _unwritable(place, box))),
         "kernels": ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"],
         "port": bait.port,
         "abstract": bait.abstract,
@@ -205,6 +195,22 @@ def _asked(bait: Bait, box: Box) -> dict[str, object]:
         "listen": box.listen,
         "token": bait.abstract,
     }
+
+
+def _our_code(box: Box) -> Iterator[str]:
+    """Our own packages that a box is not told to show empty."""
+    hidden = {path.resolve() for path in box.hidden}
+    return (str(path) for path in our_code() if path not in hidden)
+
+
+def _unwritable(home: Path, box: Box) -> Iterator[Path]:
+    """Folders that a box cannot write to."""
+    yield from map(Path, ("/", "/usr", "/etc", "/dev", "/proc", sys.prefix, "/var"))
+    if not any(home.is_relative_to(one) for one in _own(box)):
+        yield home
+    if not box.writable:
+        yield FOLDER
+    yield from (*box.bound, *(path.parent for path in box.writable))
 
 
 def _beside(home: Path, box: Box) -> list[str]:
