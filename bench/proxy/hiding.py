@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final
@@ -54,19 +55,22 @@ def _any_case(words: list[str]) -> set[bytes]:
 
 
 class _Spelled:
-    """A secret that is spelled a character at a time, each in whichever way."""
+    """A secret, or a form of one, that is spelled a character at a time, each in some way."""
 
-    def __init__(self, secret: str) -> None:
-        self._ways = [tuple(sorted(spellings(one), key=len, reverse=True)) for one in secret]
+    def __init__(self, characters: Sequence[frozenset[bytes]]) -> None:
+        self._ways = [tuple(sorted(one, key=len, reverse=True)) for one in characters]
         parts = (b"|".join(map(re.escape, ways)) for ways in self._ways)
         self._whole = re.compile(b"".join(b"(?:%s)" % part for part in parts))
         self._starts = re.compile(b"|".join({re.escape(one[:1]) for one in self._ways[0]}))
         self._longest = sum(len(ways[0]) for ways in self._ways)
         self._bytes = bytes({byte for ways in self._ways for one in ways for byte in one})
+        sure = (ways[0] if len(ways) == 1 else b"\0" for ways in self._ways)
+        self._part = max(b"".join(sure).split(b"\0"), key=len)
+        """What has to stand there, whatever the ways: to look for that alone is quick."""
 
     def without(self, data: bytes) -> bytes:
         """The same bytes with stars in its place."""
-        return self._whole.sub(_stars, data)
+        return self._whole.sub(_stars, data) if self._part in data else data
 
     def begun(self, data: bytes) -> int:
         """How many bytes at the end of data may begin it; 0 for none."""
@@ -96,16 +100,13 @@ class Hiding:
     """
 
     def __init__(self, secret: str | None) -> None:
-        self._forms = forms(secret) if secret else ()
-        self._spelled = _spelled(secret) if secret else None
+        self._written = _written(secret) if secret else ()
         self._waiting = b""
 
     def feed(self, piece: bytes) -> bytes:
         """What can be passed on now that a piece came."""
-        if self._spelled is None:
-            return piece
         data = self.within(self._waiting + piece)
-        kept = max(self._spelled.begun(data), *(_begun(data, form) for form in self._forms))
+        kept = max((one.begun(data) for one in self._written), default=0)
         self._waiting = data[len(data) - kept :]
         return data[: len(data) - kept]
 
@@ -116,12 +117,9 @@ class Hiding:
 
     def within(self, data: bytes) -> bytes:
         """A whole message without the secret."""
-        if self._spelled is None:
-            return data
-        for form in self._forms:
-            if form in data:
-                data = data.replace(form, b"*" * len(form))
-        return self._spelled.without(data)
+        for one in self._written:
+            data = one.without(data)
+        return data
 
     def text(self, text: str) -> str:
         """A whole text without the secret."""
@@ -137,20 +135,16 @@ def _is_cut(data: bytes, end: int, ways: tuple[bytes, ...]) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _spelled(secret: str) -> _Spelled:
-    """What takes longer to make than to use, and is needed for each exchange."""
-    return _Spelled(secret)
+def _written(secret: str) -> tuple[_Spelled, ...]:
+    """All that is looked for: it takes longer to make than to use, and is for each exchange."""
+    held = [[_in_form(one) for one in form.decode()] for form in forms(secret)]
+    return tuple(map(_Spelled, [*held, [spellings(one) for one in secret]]))
+
+
+def _in_form(character: str) -> frozenset[bytes]:
+    """The ways to write a character of digits or of base64: its letters stand for themselves."""
+    return spellings(character) if character in "+/" else frozenset({character.encode()})
 
 
 def _stars(found: re.Match[bytes]) -> bytes:
     return b"*" * len(found[0]) if len(found[0]) >= LEAST else found[0]
-
-
-def _begun(data: bytes, form: bytes) -> int:
-    """How many bytes at the end of data begin a form; 0 for none."""
-    start = max(0, len(data) - len(form) + 1)
-    while (start := data.find(form[:1], start)) >= 0:
-        if form.startswith(data[start:]):
-            return len(data) - start
-        start += 1
-    return 0

@@ -50,6 +50,11 @@ FORMS: dict[str, Callable[[str], bytes]] = {
     "base64 of a header": lambda key: base64.b64encode(f"Bearer {key}".encode()),
     "base64 of more": lambda key: base64.b64encode(f"xy{key} and".encode()),
     "base64 for URLs": lambda key: base64.urlsafe_b64encode(f"x{key}".encode()),
+    "base64, slashes": lambda key: base64.b64encode(f"x{key}".encode()).replace(b"/", b"\\/"),
+    "base64, URL-encoded": lambda key: quote(base64.b64encode(key.encode()), safe="").encode(),
+    "base64, signs alone": lambda key: _signs(
+        base64.b64encode(f"xy{key}".encode()).decode(), "\\u{:04X}"
+    ),
     "JSON, every character": lambda key: "".join(f"\\u{ord(c):04x}" for c in key).encode(),
     "JSON, capital digits": lambda key: "".join(f"\\u{ord(c):04X}" for c in key).encode(),
     "JSON, slashes": lambda key: json.dumps(key).replace("/", r"\/").encode(),
