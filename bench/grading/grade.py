@@ -28,6 +28,7 @@ from bench.sandbox import self_test
 from bench.sandbox.box import Box, Proven, Sandbox
 from kbsite import __version__
 from kbsite.errors import MachineError
+from kbsite.model.accounting import BANDWIDTH, PRODUCTS
 from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
 from kbsite.model.run import FORMAT
 from kbsite.model.samples import Samples
@@ -236,8 +237,8 @@ def _metrics(
 
 
 def _anchors(setting: Setting) -> Mapping[str, float]:
-    rates = {f"{name} GB/s": rate for name, rate in setting.anchors.gb_per_second.items()}
-    return rates | {f"{name} TFLOP/s": rate for name, rate in setting.anchors.tflops.items()}
+    rates = {f"{name}{BANDWIDTH}": rate for name, rate in setting.anchors.gb_per_second.items()}
+    return rates | {f"{name}{PRODUCTS}": rate for name, rate in setting.anchors.tflops.items()}
 
 
 def _host(run: _Run, setting: Setting) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from bench.ceilings import Ceilings, ceilings
+from bench.ceilings import ceilings
 from bench.devices import Arena, Watch
 from bench.grading.checks import Checker, Marks
 from bench.grading.disclosure import Call, Disclosure
@@ -30,6 +30,7 @@ from bench.grading.stops import Stops, promptly
 from bench.grading.times import NS_PER_MS, Batch, Empty, Lateness, Times
 from bench.problems import GradedProblem, Oracle, Shape
 from bench.worker import worker
+from kbsite.model.accounting import Ceilings
 from kbsite.model.grade import Outcome
 
 if TYPE_CHECKING:

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean, median, quantiles
 
-from bench.ceilings import Ceilings, alarms
+from bench.ceilings import alarms
+from bench.clocks import disagreeing
 from bench.devices.device import Agreement
 from bench.grading.failures import Failure
 from bench.grading.on_shape import Subject
 from bench.grading.rounds import Round
 from bench.grading.times import Times
 from bench.problems import Shape
-from bench.statistics import RoundTimes, ShapeTimes, disagreeing, estimate
-from bench.statistics import Times as Estimate
+from kbsite.model.accounting import Ceilings
 from kbsite.model.grade import IMPOSSIBLE, Clocks, Outcome, OutputError, ShapeMetrics
 from kbsite.model.samples import Samples
+from kbsite.model.timing import RoundTimes, ShapeTimes, estimate
+from kbsite.model.timing import Times as Estimate
 
 FEWEST_SINGLE, FEWEST_IN_BATCHES = 8, 6
 """Calls of a shape, over all rounds, below which clocks that disagree are held against nobody."""
@@ -108,17 +110,8 @@ def _estimate(shapes: Sequence[Sequence[RoundTimes]], seed: int) -> Estimate:
 
 
 def _times(one: Round, shape: Shape, late: float) -> RoundTimes:
-    times = one.shapes[shape.id]
-    overhead = median(one.empty.wall)
-    return RoundTimes(
-        event_ms=times.event,
-        wall_ms=[wall - overhead for wall in times.wall],
-        slope_ms=times.slopes(one.empty.late),
-        event_slope_ms=times.event_slopes,
-        overhead_ms=overhead,
-        host_ms=median(times.host),
-        late_ms=late,
-    )
+    """What is kept of a round in samples.jsonl, so that it comes to the same for any reader."""
+    return RoundTimes.of(_samples(one, shape, late), median(one.shapes[shape.id].host))
 
 
 def _noise(rounds: Sequence[Round], shape: Shape) -> float:

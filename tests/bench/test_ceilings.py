@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.anchors import Anchors
-from bench.ceilings import CPU_MARGIN, alarms, ceilings
+from bench.ceilings import alarms, ceilings
 from bench.problems import GradedProblem, Shape
 from kbsite.errors import InputError, MachineError
+from kbsite.model.accounting import CPU_MARGIN
 from kbsite.model.grade import ShapeMetrics
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Problem

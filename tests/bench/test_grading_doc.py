@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import ceilings, numerics, statistics
+from bench import ceilings, numerics
 from bench.devices.cpu import Cpu
 from bench.devices.cuda import Cuda
 from bench.devices.gpu_watch import SLOW
@@ -22,6 +22,7 @@ from bench.grading import (
     stops,
     times,
 )  # fmt: skip
+from kbsite.model import accounting, timing
 from kbsite.model.grade import IMPOSSIBLE, Outcome
 
 TEXT = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
@@ -66,11 +67,11 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"below {SLOW:.0%} of the round's usual clock".replace("%", " %"),
         f"If more than {on_shape.MOST_DROPPED:.0%} of a shape's calls".replace("%", " %"),
         f"if that happens {grade.TRIES} times, the outcome is",
-        f"{statistics.CONFIDENCE:.0%} ones by a hierarchical".replace("%", " %"),
-        f"of {statistics.DRAWS} draws",
+        f"{timing.CONFIDENCE:.0%} ones by a hierarchical".replace("%", " %"),
+        f"of {timing.DRAWS} draws",
         f"fewer than {setting.ROUNDS} rounds",
         f"Less than {IMPOSSIBLE:.0%} of that".replace("%", " %"),
-        f"the floor is {ceilings.CPU_MARGIN:g} times as fast",
+        f"the floor is {accounting.CPU_MARGIN:g} times as fast",
         f"more than {ceilings.SUSPECT} over all shapes",
         f"within {ceilings.PARITY:.0%} of it".replace("%", " %"),
         f"more than {ceilings.DRIFT:.0%} faster than the anchors".replace("%", " %"),

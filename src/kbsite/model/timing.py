@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from statistics import median
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bench.devices.device import Agreement
 from kbsite.model.grade import Clocks
+from kbsite.model.samples import Samples
 
 DRAWS = 10_000
 """Draws of the bootstrap."""
@@ -45,6 +44,20 @@ class RoundTimes:
     """Median time that solve() kept the host."""
     late_ms: float = 0.0
     """By how much `wall_ms` may be too long, which is taken off where it counts as a time."""
+
+    @classmethod
+    def of(cls, samples: Samples, host_ms: float | None = None) -> RoundTimes:
+        """What a line of samples.jsonl says, which does not tell how long the host was kept."""
+        overhead = median(samples.overhead_ms or (0.0,))
+        return cls(
+            event_ms=np.asarray(samples.event_ms, dtype=np.float64),
+            wall_ms=np.asarray(samples.wall_ms, dtype=np.float64) - overhead,
+            slope_ms=np.asarray(samples.slope_ms, dtype=np.float64),
+            event_slope_ms=np.asarray(samples.event_slope_ms) if samples.event_slope_ms else None,
+            overhead_ms=overhead,
+            host_ms=host_ms,
+            late_ms=samples.late_ms,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,58 +227,3 @@ def _interval(redrawn: Array, value: float) -> tuple[float, float]:
     beyond = (1 - CONFIDENCE) / 2
     low, high = np.quantile(redrawn, [beyond, 1 - beyond])
     return min(float(low), value), max(float(high), value)
-
-
-def disagreeing(clocks: Clocks, agreement: Agreement, least: Clocks | None = None) -> str | None:
-    """What is wrong between the clocks of a shape, in one sentence; None where they agree.
-
-    What shows more than another is what `least` says, the usual time where there is none.
-
-    They may be apart by the larger part of `agreement`; over single calls also by as much as the
-    parent's clock may be late. Beyond it
-
-    * the parent's clock may not show more than the event clock, for a single call and for one in
-      a batch, unless solve() kept the host that long: an event clock that shows less was tampered
-      with, or did not see all work;
-    * the event clock may not show more than the parent's, but for what an empty call takes, which
-      was taken off the parent's single calls: an answer came before the work was done;
-    * a call in a batch may not take longer than a single call by more than hardware gets slower
-      back to back (`agreement.warmer`), unless solve() keeps the host that long (the device waits
-      for its host): work was moved out of the single calls.
-
-    That a single call takes longer than one in a batch is no finding: it has cold caches and a
-    launch of its own, and as the slower one it counts.
-
-    What the host takes is the word of the solution's process. To lie about it buys silence, never
-    time: the slowest clock counts whatever is said here.
-    """
-    event, wall, slope = clocks.event_ms, clocks.wall_ms, clocks.slope_ms
-    inside = _inside(clocks)
-    more_of = least or clocks
-    overhead, host = max(clocks.overhead_ms, 0.0), max(clocks.host_ms or 0.0, 0.0)
-    if not all(isfinite(time) for time in (event, wall, slope, inside, overhead, host)):
-        return f"A clock shows no number: {clocks}."
-    single = max(event, wall)
-    slack = max(agreement.absolute_ms, agreement.relative * max(single, slope))
-    late = max(slack, agreement.late_ms)
-    told = "by the parent's clock", "by the clock in the solution's process"
-    limits = [
-        (more_of.wall_ms, max(event, host), "A single call takes", told, late),
-        (more_of.event_ms, wall, "A single call takes", told[::-1], late + overhead),
-        (more_of.slope_ms, max(inside, host), "A call in a batch takes", told, slack),
-        (_inside(more_of), slope, "A call in a batch takes", told[::-1], slack),
-        (more_of.slope_ms, max(single, host), "A call takes", ("in a batch", "alone"),
-         slack + agreement.warmer * single),
-    ]  # fmt: skip
-    for more, less, what, (here, there), most in limits:
-        if more > less + most:
-            return (
-                f"{what} {more:.4g} ms {here}, but only {less:.4g} ms {there}; "
-                f"expected at most {most:.3g} ms between them."
-            )
-    return None
-
-
-def _inside(clocks: Clocks) -> float:
-    """A call in a batch by the clock in the solution's process; the parent's where it has none."""
-    return clocks.slope_ms if clocks.event_slope_ms is None else clocks.event_slope_ms
