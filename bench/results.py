@@ -16,7 +16,6 @@ from bench.sealed import (
     METRICS,
     RUN,
     SAMPLES,
-    SIDECARS,
     SOLUTION,
     alone,
     check_seal,
@@ -29,6 +28,7 @@ from bench.sealed import (
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.grade import Metrics
 from kbsite.model.problem_files import counts
+from kbsite.model.solution import solution_names
 from kbsite.regular import read_regular
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL
@@ -108,14 +108,7 @@ def _left_over(name: str) -> bool:
 
 def _solution(run: Path) -> Iterator[tuple[str, bytes]]:
     """The files of a run's solution by the paths that it knows them by: sidecars lie beside it."""
-    names = {
-        name: name.removeprefix(SIDECARS)
-        for name in _names(run)
-        if name == SOLUTION or name.startswith(SIDECARS)
-    }
-    if names.get(f"{SIDECARS}{SOLUTION}") and SOLUTION in names:
-        del names[f"{SIDECARS}{SOLUTION}"]
-    yield from _bounded(run, names)
+    yield from _bounded(run, solution_names(_names(run)))
 
 
 def _bounded(folder: Path, names: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:

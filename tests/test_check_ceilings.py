@@ -76,6 +76,34 @@ def test_ceilings_by_what_a_cpu_was_measured_at(found: Any) -> None:
     assert found(BY_ANCHORS, device="cpu") == {("warning", "shapes[0].ceiling_ms")}
 
 
+def test_what_no_kernel_beats_and_what_a_machine_reaches(found: Any) -> None:
+    """By the card at its highest clocks, and by anchors: 512 B at 2 GB/s, 320 operations."""
+    # 8192 B at 1000 GB/s, the only figure of its DRAM; at 900 GB/s they take a ninth longer.
+    on_gpu = {"device": "cuda", "hardware": "gpu-a",
+              "anchors": {"copy GB/s": 900.0, "fp32 TFLOP/s": 20.0}}  # fmt: skip
+    fine = {**BY_SHEET, "floor_ms": 8.192e-6, "achievable_ms": 8192 / 900e6}
+    assert found(fine, **on_gpu) == set()
+    assert found({**fine, "floor_ms": 8e-6}, **on_gpu) == {("error", "shapes[0].floor_ms")}
+    assert found({**fine, "achievable_ms": 9e-6}, **on_gpu) == {
+        ("error", "shapes[0].achievable_ms")
+    }
+    on_cpu = {"device": "cpu", "anchors": ANCHORS}
+    assert found({**BY_ANCHORS, "floor_ms": 1.6e-4, "achievable_ms": 3.2e-4}, **on_cpu) == set()
+    assert found({**BY_ANCHORS, "floor_ms": 1e-4}, **on_cpu) == {("error", "shapes[0].floor_ms")}
+
+
+def test_a_passed_grade_has_all_shapes_of_its_problem_on_hardware_that_is_known(found: Any) -> None:
+    passed = {"status": "passed", "outcome": "PASS", "device": "cuda"}
+    assert ("error", "shapes") in found({**BY_SHEET, "shape": "wide"}, hardware="gpu-a", **passed)
+    assert ("error", "shapes") not in found(BY_SHEET, hardware="gpu-a", **passed)
+    assert ("warning", "hardware") in found(BY_SHEET, hardware="gpu-b", **passed)
+    assert ("warning", "hardware") not in found(BY_SHEET, hardware="gpu-a", **passed)
+    assert ("error", "shapes[0].achievable_ms") in found(
+        BY_SHEET, hardware="gpu-a", anchors={"copy GB/s": 900.0, "fp32 TFLOP/s": 20.0}, **passed
+    )
+    assert ("warning", "problem_hash") in found(BY_SHEET, problem_hash="0" * 64, **passed)
+
+
 @pytest.mark.parametrize(
     "told",
     [{"hardware": "gpu-b", "device": "cuda"}, {"problem_hash": "0" * 64, "device": "cpu"},

@@ -15,7 +15,14 @@ from bench.grading.rounds import Round
 from bench.grading.times import Times
 from bench.problems import Shape
 from kbsite.model.accounting import Ceilings
-from kbsite.model.grade import IMPOSSIBLE, Clocks, Outcome, OutputError, ShapeMetrics
+from kbsite.model.grade import (
+    IMPOSSIBLE,
+    Clocks,
+    Outcome,
+    OutputError,
+    ShapeMetrics,
+    passed_sentence,
+)
 from kbsite.model.samples import Samples
 from kbsite.model.timing import RoundTimes, ShapeTimes, estimate
 from kbsite.model.timing import Times as Estimate
@@ -44,7 +51,7 @@ class Scored:
 def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     """The score of rounds that were right; Failure where clocks or physics speak against them."""
     shapes = _measured(rounds, subject)
-    seed = subject.secret.number("bootstrap") >> 10  # every reader of JSON holds 53 bits
+    seed = subject.secret.bootstrap_seed
     late = subject.setting.device.agreement.late_ms
     found = _estimate([[_times(one, shape, late) for one in rounds] for shape in shapes], seed)
     limits = [subject.ceiling(shape) for shape in shapes]
@@ -96,10 +103,7 @@ def _agreement(rounds: Sequence[Round], shape: Shape, subject: Subject) -> Agree
 
 def _sentence(rounds: Sequence[Round], fraction: float, interval: tuple[float, float]) -> str:
     calls = sum(times.calls for one in rounds for times in one.shapes.values())
-    return (
-        f"{calls} calls in {len(rounds)} fresh processes were all right; it reaches "
-        f"{fraction:.3f} of the ceiling ({interval[0]:.3f} to {interval[1]:.3f})."
-    )
+    return passed_sentence(calls, len(rounds), fraction, interval)
 
 
 def _estimate(shapes: Sequence[Sequence[RoundTimes]], seed: int) -> Estimate:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import random
 import secrets
 
 from kbsite.model.grade import Commitment
+from kbsite.model.secret import bootstrap_seed, drawn
 
 BYTES = 32
 
@@ -25,8 +25,12 @@ class Secret:
 
     def number(self, *path: object) -> int:
         """A seed of 63 bits for one use, by HMAC-SHA256 over its path."""
-        text = "/".join(map(str, path)).encode()
-        return int.from_bytes(hmac.digest(self._seed, text, "sha256")[:8], "big") >> 1
+        return drawn(self._seed, *path)
+
+    @property
+    def bootstrap_seed(self) -> int:
+        """That of the draws which intervals come from."""
+        return bootstrap_seed(self._seed)
 
     def random(self, *path: object) -> random.Random:
         """A generator for one use."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ from bench.sandbox.box import Limits, Sandbox
 from kbsite.model.grade import Metrics
 from kbsite.model.hardware import Hardware
 from kbsite.model.samples import Samples
+from kbsite.model.solution import solution_hash
 
 SOLUTION = "solution.py"
 
@@ -48,11 +48,7 @@ class Solution:
     @property
     def hash(self) -> str:
         """SHA-256 over names and contents of all files."""
-        found = hashlib.sha256()
-        for name, content in sorted(self.files.items()):
-            found.update(f"{len(name.encode())}:{name}{len(content)}:".encode())
-            found.update(content)
-        return found.hexdigest()
+        return solution_hash(self.files)
 
 
 @dataclass(frozen=True, kw_only=True)

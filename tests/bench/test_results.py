@@ -18,7 +18,7 @@ from kbsite.errors import InputError, UsageError
 from kbsite.store import runs as stored
 from kbsite.store.runs import read_run
 from kbsite.store.samples import SAMPLES
-from tests.bench.grades import GRADED, grade
+from tests.bench.grades import BESIDE, GRADED, grade
 from tests.bench.toys import TOY
 from tests.conftest import MakeRun
 
@@ -26,7 +26,7 @@ from tests.conftest import MakeRun
 @pytest.fixture(name="run")
 def _run(tmp_path: Path, make_run: MakeRun) -> Path:
     """A run of the toy that nobody graded."""
-    files = {"files/kernel.cu": b"// fast\n", "files/inner/__init__.py": b""}
+    files = {f"files/{name}": data for name, data in BESIDE.items()}
     return make_run(tmp_path / "demo", metrics=None, problem="toy", files=files)
 
 

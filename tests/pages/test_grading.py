@@ -139,7 +139,7 @@ def test_earlier_grades_stand_below_the_last_one(sections: Sections, tmp_path: P
         "2026-11-20 10:00:00 UTC", "20261119T100000Z", "20261118T100000Z", "undated",
     ]  # fmt: skip
     assert [row[1] for row in rows] == ["INCORRECT", "cannot be read", "cannot be read", "PASS"]
-    assert rows[-1][2:4] == [".250 .247 to .253", "4.000"]
+    assert rows[-1][2:4] == [".250 .248 to .252", "4.000"]
     links = [str(e.get("href")) for e in section.iter("a")]
     assert any(link.endswith("/raw/grades/20261120T100000Z/check.log") for link in links)
     assert "20261119T100000Z: status: " in text_of(section)
@@ -216,6 +216,6 @@ def test_a_board_shows_times_where_a_problem_is_one_of_latency(
     assert cells["library floor", 0] == "5.00 ms"
     assert cells["library floor", 1] == ".200"
     assert cells["claude · library [max]", 0].startswith("2.00 ms×2.50")
-    assert cells["claude · library [max]", 1].startswith(".500±.005")
+    assert cells["claude · library [max]", 1].startswith(".500±.004")
     assert cells["best", 0] == "2.00 ms×2.50"
     assert "A problem of latency: softmax." in text_of(grid)

@@ -9,17 +9,30 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from bench.records import plain
 from kbsite.build import build
+from kbsite.model.accounting import Ceilings
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.samples import Samples
 from kbsite.store.problems import read_problem
 from kbsite.verifying import verify
 from kbsite.verifying.places import FolderPlace
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.following import following
 
-SAMPLES = "".join(
-    json.dumps({"round": number, "shape": "n=1024", "ms": [0.9, 1.0, 1.1]}) + "\n"
+SHAPE = "short"
+"""The shape of the problem for a CPU: 320 operations, 512 bytes."""
+
+MEASURED = tuple(
+    Samples(
+        round=number, shape=SHAPE, ms=(0.9, 1.0, 1.1), event_ms=(0.88, 0.98, 1.08),
+        wall_ms=(1.0, 1.1, 1.2), slope_ms=(0.97, 0.98), overhead_ms=(0.1,),
+    )
     for number in (1, 2, 3)
-).encode()
+)  # fmt: skip
+SAMPLES = b"".join(msgspec.json.encode(one) + b"\n" for one in MEASURED)
 ROWS: list[dict[str, object]] = [
     {"type": "system", "subtype": "init", "model": "opus-x", "cwd": "/w", "tools": []},
     {"type": "assistant",
@@ -36,11 +49,10 @@ URL = "https://bench.example/hard/"
 
 def graded(peak: float, **told: Any) -> dict[str, Any]:
     """A grade of our own grader, all of whose figures follow from one another."""
-    shape = {"shape": "n=1024", "ms": 1.0, "ceiling_ms": peak, "peak_fraction": peak}
-    return {
-        "outcome": "PASS", "peak_fraction": peak, "interval": [peak - 0.02, peak + 0.02],
-        "ms": 1.0, "shapes": [shape], **told,
-    }  # fmt: skip
+    limit = Ceilings(ceiling_ms=peak, bound_by="dram", floor_ms=peak / 2, achievable_ms=peak)
+    anchors = {"copy GB/s": 512 / (peak * 1e6), "fp32 TFLOP/s": 1.0}
+    made = following(MEASURED, {SHAPE: limit}, device="cpu", hardware=None, anchors=anchors)
+    return {**plain(made), **told}
 
 
 class Runs:
@@ -59,22 +71,25 @@ def make_site(
     """The folder of the site."""
     settings = make_settings(home, site={"url": URL, "leaks": [LEAK]})
     board = settings.runs / "demo"
+    of = {"problem_hash": read_problem(settings.problems / "softmax").hash}
     held: dict[str, Any] = {
-        "problem_hash": read_problem(settings.problems / "softmax").hash,
+        **of,
         "transcript": TRANSCRIPT,
         "files": {"samples.jsonl": SAMPLES},
     }
-    make_run(board, metrics=graded(0.42), audit={}, **held)
-    make_run(board, metrics=graded(0.5), **held)
+    make_run(board, metrics=graded(0.42, **of), audit={}, **held)
+    make_run(board, metrics=graded(0.5, **of), **held)
     quoting = {"verdict": "rubric_leak", "quotes": [QUOTE], "implication": "It counts.",
                "leak": "library", "date": "2026-01-05", "history": [EARLIER]}  # fmt: skip
-    make_run(board, model="leaky", metrics=graded(0.61), audit=quoting, **held)
+    make_run(board, model="leaky", metrics=graded(0.61, **of), audit=quoting, **held)
     make_run(board, model="other", metrics={"status": "wrong"}, end_reason="budget", **held)
     floor: dict[str, Any] = {
         "harness": "floor", "effort": None, "budget_seconds": None, "harness_version": None,
         "usage": {}, "usage_source": None,
     }  # fmt: skip
-    make_run(settings.runs / "floors", model="library", metrics=graded(0.7), **{**held, **floor})
+    make_run(
+        settings.runs / "floors", model="library", metrics=graded(0.7, **of), **{**held, **floor}
+    )
     make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.1})
     return build(settings).out
 

@@ -71,8 +71,8 @@ def _call_floor(held: Any) -> None:
 
 
 def _faster(site: Path) -> None:
-    for _ in range(3):
-        replace_in(site, f"{FIRST}/raw/samples.jsonl", "[0.9, 1.0, 1.1]", "[0.3, 0.3, 0.3]")
+    for times in ("[0.88,0.98,1.08]", "[1.0,1.1,1.2]", "[0.97,0.98]") * 3:
+        replace_in(site, f"{FIRST}/raw/samples.jsonl", times, "[0.3,0.3,0.3]")
     seal(site, Runs.first, "samples.jsonl")
 
 
@@ -103,8 +103,20 @@ PLANTED = [
             sealed(f"{FIRST}/raw/metrics.json", '"peak_fraction": 0.42', '"peak_fraction": 0.44'),
             f"{FIRST}/raw/metrics.json", "peak_fraction", "the geometric mean over the shapes"),
     Planted("an interval in the raw grade, sealed anew",
-            sealed(f"{FIRST}/raw/metrics.json", "0.44", "0.41"),
-            f"{FIRST}/raw/metrics.json", "interval", "0.42"),
+            sealed(f"{FIRST}/raw/metrics.json", "0.4307", "0.4207"),
+            f"{FIRST}/raw/metrics.json", "interval", "got 0.381818 to 0.420769"),
+    Planted("an interval of a shape, sealed anew",
+            sealed(f"{FIRST}/raw/metrics.json", "1.099999", "1.009999"),
+            f"{FIRST}/raw/metrics.json", "shapes[0].interval_ms", "bootstrap_seed"),
+    Planted("what no kernel beats, sealed anew",
+            sealed(f"{FIRST}/raw/metrics.json", '"floor_ms": 0.21', '"floor_ms": 0.11'),
+            f"{FIRST}/raw/metrics.json", "shapes[0].floor_ms", "the problem's formulas"),
+    Planted("a grade of another solution, sealed anew",
+            sealed(f"{FIRST}/raw/solution.py", "softmax", "mine"),
+            f"{FIRST}/raw/metrics.json", "solution_hash", "the run's solution"),
+    Planted("a grader that tells no outcome, sealed anew",
+            sealed(f"{FIRST}/raw/metrics.json", '"outcome": "PASS"', '"outcome": null'),
+            f"{FIRST}/raw/metrics.json", "outcome", "missing"),
     Planted("samples, sealed anew", _faster, f"{FIRST}/raw/metrics.json", "shapes[0].ms",
             "the median of the times of the rounds"),
     Planted("a hash in a manifest", words(f"{FIRST}/raw/manifest.json", '": "', '": "0'),

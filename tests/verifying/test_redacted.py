@@ -13,6 +13,7 @@ from msgspec import convert
 
 from kbsite.build import build
 from kbsite.model.redacted import RedactedFile
+from kbsite.model.solution import solution_hash
 from kbsite.store.problems import read_problem
 from kbsite.verifying.reported import faults
 from tests.conftest import MakeRun, MakeSettings
@@ -46,13 +47,15 @@ def _site(
     quote = {"file": "solution.py", "lines": [2], "text": f"# {HOME}/k.py for {MAIL}"}
     told = {"verdict": "interesting", "quotes": [quote], "implication": f"See {HOME}.",
             "summary": f"It mails {MAIL}."}  # fmt: skip
+    of = {"problem_hash": read_problem(settings.problems / "softmax").hash}
+    solved = {"solution.py": SOLUTION.encode(), "files/notes.md": SOLUTION.encode(),
+              f"files/{TOKEN}.txt": b"named\n", "files/a.zip": zipped(SAID)}  # fmt: skip
+    known = {name.removeprefix("files/"): data for name, data in solved.items()}
     held: dict[str, Any] = {
-        "problem_hash": read_problem(settings.problems / "softmax").hash,
-        "metrics": graded(0.42), "audit": told, "notes": [f"Made in {HOME}."],
+        "metrics": graded(0.42, solution_hash=solution_hash(known), **of),
+        "audit": told, "notes": [f"Made in {HOME}."],
         "transcript": {"stdout.jsonl": "\n".join(map(json.dumps, ROWS)).encode()},
-        "files": {"samples.jsonl": SAMPLES, "check.log": SAID.encode(),
-                  "solution.py": SOLUTION.encode(), "files/notes.md": SOLUTION.encode(),
-                  f"files/{TOKEN}.txt": b"named\n", "files/a.zip": zipped(SAID)},
+        "files": {"samples.jsonl": SAMPLES, "check.log": SAID.encode(), **solved}, **of,
     }  # fmt: skip
     make_run(settings.runs / "demo", **held)
     return build(settings).out

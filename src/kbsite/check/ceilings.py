@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
-from kbsite.check.grades import same
+from kbsite.check.grades import is_own, same
 from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
-from kbsite.model.accounting import DRAM, bound_by, ceiling_of, work
+from kbsite.check.whole import CPU
+from kbsite.model.accounting import (
+    Ceilings,
+    ListedShape,
+    Rates,
+    ceilings_of_cpu,
+    ceilings_of_gpu,
+    work,
+)
 from kbsite.model.finding import Finding
-from kbsite.model.grade import Metrics
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Problem
+from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun
-
-CPU = "cpu"
-"""The device whose ceilings are what its grade says that it was measured at."""
 
 
 def ceilings_findings(stored: StoredRun, there: Known) -> Iterator[Finding]:
@@ -24,11 +30,26 @@ def ceilings_findings(stored: StoredRun, there: Known) -> Iterator[Finding]:
     Only of our own grades, and where the problem is still the one that was graded.
     """
     metrics = stored.metrics
-    problem = there.problem(stored.run.problem, metrics.problem_hash)
-    if metrics.outcome is None or problem is None:
+    if not is_own(metrics):
         return
-    hardware = there.hardware.get(metrics.hardware or "")
     remarks = Remarks(stored.folder / METRICS)
+    problem = there.problem(stored.run.problem, metrics.problem_hash)
+    if problem is not None:
+        _shapes(remarks, problem, metrics, there.hardware.get(metrics.hardware or ""))
+    elif metrics.status is Status.PASSED and there.problems is not None:
+        # Of a run's own hash it is told there whether it is the present one.
+        present = {stored.run.problem_hash, there.problems.get(stored.run.problem)}
+        if not {metrics.problem_hash, None} & present:
+            remarks.warn("problem_hash", "graded on another problem than the run worked on")
+    yield from remarks.findings()
+
+
+def _shapes(
+    remarks: Remarks, problem: Problem, metrics: Metrics, hardware: Hardware | None
+) -> None:
+    if metrics.status is Status.PASSED:
+        _missing(remarks, problem, metrics)
+        _unknown(remarks, metrics, hardware)
     for number, shape in enumerate(metrics.shapes):
         if shape.ceiling_ms is None:
             continue
@@ -37,48 +58,60 @@ def ceilings_findings(stored: StoredRun, there: Known) -> Iterator[Finding]:
         except ValueError as error:
             remarks.warn(f"shapes[{number}].ceiling_ms", f"cannot be computed anew: {error}")
             continue
-        if expected is not None:
-            _compare(remarks, f"shapes[{number}]", (shape.ceiling_ms, shape.bound_by), expected)
-    yield from remarks.findings()
+        if expected is None:
+            continue
+        _compare(remarks, f"shapes[{number}]", shape, expected)
+        if metrics.status is Status.PASSED:
+            _known(remarks, f"shapes[{number}]", shape.achievable_ms, expected.achievable_ms)
 
 
-def _compare(
-    remarks: Remarks, key: str, told: tuple[float, str | None], expected: tuple[float, str]
-) -> None:
+def _missing(remarks: Remarks, problem: Problem, metrics: Metrics) -> None:
+    """Say which shapes of the problem a grade leaves out: one on some of them is kept in no run."""
+    graded = {shape.shape for shape in metrics.shapes}
+    names = [str(one.get("id")) for one in _listed(problem, metrics)]
+    missing = ", ".join(name for name in names if name not in graded)
+    if missing:
+        remarks.error("shapes", f"expected all of the problem's; missing are {missing}")
+
+
+def _listed(problem: Problem, metrics: Metrics) -> Sequence[ListedShape]:
+    return problem.cpu_shapes if metrics.device == CPU else problem.shapes
+
+
+def _unknown(remarks: Remarks, metrics: Metrics, hardware: Hardware | None) -> None:
+    if metrics.device != CPU and metrics.hardware is not None and hardware is None:
+        message = f"no hardware is called {metrics.hardware!r}: ceilings cannot be computed anew"
+        remarks.warn("hardware", message)
+
+
+def _compare(remarks: Remarks, key: str, told: ShapeMetrics, expected: Ceilings) -> None:
     meaning = "what the problem's formulas come to"
-    same(remarks, f"{key}.ceiling_ms", told[0], expected[0], meaning, own=True)
-    if told[1] != expected[1]:
-        remarks.error(f"{key}.bound_by", f"expected {expected[1]!r}, got {told[1]!r}")
+    for name in ("ceiling_ms", "floor_ms", "achievable_ms"):
+        value, computed = getattr(told, name), getattr(expected, name)
+        if value is not None and computed is not None:
+            same(remarks, f"{key}.{name}", value, computed, meaning, own=True)
+    if told.bound_by != expected.bound_by:
+        remarks.error(f"{key}.bound_by", f"expected {expected.bound_by!r}, got {told.bound_by!r}")
+
+
+def _known(remarks: Remarks, key: str, told: float | None, expected: float | None) -> None:
+    """Say where only the grade, or only its anchors, know what is achievable."""
+    if (told is None) is not (expected is None):
+        shown = "null" if expected is None else f"{expected:.6g}"
+        remarks.error(f"{key}.achievable_ms", f"expected {shown} by the anchors, got {told}")
 
 
 def _expected(
     problem: Problem, name: str, metrics: Metrics, hardware: Hardware | None
-) -> tuple[float, str] | None:
-    """Ceiling time in milliseconds and what it is bound by; None where it cannot be known here."""
-    listed = problem.cpu_shapes if metrics.device == CPU else problem.shapes
-    shape = next((one for one in listed if one.get("id") == name), None)
+) -> Ceilings | None:
+    """The least times of a shape; None where they cannot be known here."""
+    shape = next((one for one in _listed(problem, metrics) if one.get("id") == name), None)
     if shape is None:
         raise ValueError(f"the problem has no shape {name!r}")
+    measured = Rates.of(metrics.anchors)
     if metrics.device == CPU:
-        return _measured(problem, shape, metrics.anchors)
-    if hardware is None:
-        return None
-    found = ceiling_of(problem, shape, hardware)
-    return found.ms, bound_by(found)
-
-
-def _measured(
-    problem: Problem, shape: Mapping[str, int | float | str | bool], anchors: Mapping[str, float]
-) -> tuple[float, str]:
-    """The same by what a machine was measured at; formats that it lacks count as its fastest."""
-    needed = work(problem, shape)
-    products = [rate for name, rate in anchors.items() if name.endswith(" TFLOP/s")]
-    streams = [rate for name, rate in anchors.items() if name.endswith(" GB/s")]
-    if not products or not streams:
-        raise ValueError("the grade does not say what the machine was measured at")
-    times = {DRAM: needed.bytes / (max(streams) * 1e6)}
-    for (number, _), flops in needed.flops.items():
-        rate = anchors.get(f"{number.value} TFLOP/s", max(products))
-        times[number.value] = flops / (rate * 1e9)
-    longest = max(times, key=lambda name: times[name])
-    return times[longest], longest
+        found = ceilings_of_cpu(work(problem, shape), measured)
+        if found is None:
+            raise ValueError("the grade does not say what the machine was measured at")
+        return found
+    return None if hardware is None else ceilings_of_gpu(hardware, work(problem, shape), measured)

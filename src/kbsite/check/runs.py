@@ -15,6 +15,7 @@ from kbsite.check.known import Known
 from kbsite.check.logs import transcript_findings
 from kbsite.check.measured import samples_findings
 from kbsite.check.remarks import Remarks
+from kbsite.check.solutions import solution_findings
 from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
@@ -77,6 +78,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from manifest_findings(stored, every[0], there.most)
     yield from _run_remarks(stored, there)
     yield from metrics_findings(stored)
+    yield from solution_findings(stored, every[0])
     yield from samples_findings(stored)
     yield from ceilings_findings(stored, there)
     for earlier in earlier_grades(stored):

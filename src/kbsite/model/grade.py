@@ -237,3 +237,11 @@ class Metrics:
     graded: datetime | None = None
     origin: str | None = None
     """Where an imported grade comes from."""
+
+
+def passed_sentence(calls: int, rounds: int, fraction: float, interval: tuple[float, float]) -> str:
+    """What our own grader says of a solution that was right everywhere, as `detail`."""
+    return (
+        f"{calls} calls in {rounds} fresh processes were all right; it reaches "
+        f"{fraction:.3f} of the ceiling ({interval[0]:.3f} to {interval[1]:.3f})."
+    )

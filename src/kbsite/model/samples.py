@@ -83,5 +83,9 @@ class Spread:
     """The time of the round: the slowest clock."""
     clocks: Mapping[str, float]
     """What each clock makes of it, by name; empty where there was one clock only."""
+    single: int = 0
+    """Single calls that were timed."""
+    batches: int = 0
+    """Batches of calls that were."""
     drawn: tuple[float, ...]
     """Some of the samples in order of size, evenly spread, the least and the most among them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import IO
@@ -61,8 +61,11 @@ class ReadSamples(Struct, frozen=True):
         return len({spread.shape for spread in self.spreads})
 
 
-def read_samples(file: Stored) -> ReadSamples:
-    """The samples of a run's file; what is wrong with it is named, and never stops a build."""
+def read_samples(file: Stored, each: Callable[[Samples], object] | None = None) -> ReadSamples:
+    """The samples of a run's file; what is wrong with it is named, and never stops a build.
+
+    `each` is handed all samples of a line, which may be far more than what is kept of it.
+    """
     spreads: list[Spread] = []
     findings: list[Finding] = []
     wrong, size = 0, 0
@@ -74,11 +77,16 @@ def read_samples(file: Stored) -> ReadSamples:
                 findings.append(Finding(Severity.WARNING, str(file.path), message, number))
                 break
             try:
-                spreads += _spreads(file, line, explain=wrong < MOST_FINDINGS)
+                samples = _line(file, line, explain=wrong < MOST_FINDINGS)
             except InvalidFileError as error:
                 wrong += 1
                 if wrong <= MOST_FINDINGS:
                     findings += [replace(one, line=number) for one in as_findings(error)]
+                continue
+            if samples is not None:
+                spreads.append(spread(samples))
+                if each is not None:
+                    each(samples)
     if wrong > MOST_FINDINGS:
         message = f"{wrong - MOST_FINDINGS} more lines cannot be read"
         findings.append(Finding(Severity.ERROR, str(file.path), message))
@@ -97,9 +105,10 @@ def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             rest = stream.readline(LIMIT_BYTES)
 
 
-def _spreads(file: Stored, line: bytes, *, explain: bool) -> list[Spread]:
+def _line(file: Stored, line: bytes, *, explain: bool) -> Samples | None:
+    """The samples of a line; None of one that is blank."""
     if not line.strip():
-        return []
+        return None
     if len(line) > LIMIT_BYTES:
         raise invalid(f"expected a line of at most {LIMIT_BYTES} bytes", file.path)
     samples = _samples(file, line, explain=explain)
@@ -116,7 +125,7 @@ def _spreads(file: Stored, line: bytes, *, explain: bool) -> list[Spread]:
     # A difference of two times can come out below 0, a time that was read off a clock cannot.
     if samples.time_ms <= 0 or (not samples.clocks and min(samples.ms) <= 0):
         raise invalid("expected times of more than 0", file.path, key="ms")
-    return [spread(samples)]
+    return samples
 
 
 def _samples(file: Stored, line: bytes, *, explain: bool) -> Samples:
@@ -150,6 +159,8 @@ def spread(samples: Samples) -> Spread:
         most=ordered[-1],
         time=samples.time_ms,
         clocks=samples.clocks,
+        single=len(samples.event_ms),
+        batches=len(samples.slope_ms),
         drawn=tuple(ordered[place] for place in places),
     )
 

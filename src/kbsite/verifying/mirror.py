@@ -75,6 +75,10 @@ class Mirror:
                 return raw_path(run, Path(path).relative_to(own).as_posix())
         return path
 
+    def covered(self, run_id: str) -> Collection[str]:
+        """The files of a run that are told to be published with parts covered."""
+        return self._covered.get(run_id, {}).keys()
+
     def take(self, run_id: str) -> Path | None:
         """The folder of a run; None, and a finding, where the site has no such run."""
         where = raw_path(run_id, RUN)

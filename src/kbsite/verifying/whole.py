@@ -14,6 +14,7 @@ from msgspec import structs
 from kbsite import __version__, assets
 from kbsite.check.known import Known
 from kbsite.check.runs import run_findings
+from kbsite.check.solutions import HASH
 from kbsite.errors import InputError, MachineError
 from kbsite.feeds import bundles, parquet
 from kbsite.model.config import Config
@@ -21,6 +22,7 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.price import PriceTable
 from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions
+from kbsite.model.solution import solution_names
 from kbsite.model.work import Tick
 from kbsite.pages.data import SITE
 from kbsite.pages.kinds import every
@@ -30,7 +32,7 @@ from kbsite.rendering import Templates, environment
 from kbsite.store.files import NOT_READ
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
-from kbsite.store.runs import StoredRun, as_findings, read_run
+from kbsite.store.runs import METRICS, StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.store.scratch import scratch_folder
 from kbsite.store.swapping import FOR_HOSTS, VERSIONS
@@ -155,7 +157,7 @@ class _Verifying:
             yield from self._mirror.told(own)
             unread = self._unread(run_id)
             for finding in run_findings(own, there):
-                if not self._of_hashes(finding):
+                if not (self._of_hashes(finding) or self._of_covered(run_id, finding)):
                     yield replace(finding, path=self._mirror.published(finding.path))
             yield from self._mirror.hashes(own, unread)
             try:
@@ -209,6 +211,11 @@ class _Verifying:
         """Whether a check says what `Mirror.hashes` says, which knows of redaction."""
         told = finding.message.startswith(("changed after the run", "missing; the manifest"))
         return told and finding.path.startswith(str(self._folder))
+
+    def _of_covered(self, run_id: str, finding: Finding) -> bool:
+        """Whether a grade is held against a solution that is published with parts covered."""
+        of_solution = finding.key == HASH and PurePosixPath(finding.path).name == METRICS
+        return of_solution and bool(solution_names(self._mirror.covered(run_id)))
 
     def _pages(self, site: Site, tick: Tick | None) -> Iterator[Finding]:
         if self._held.kbsite != __version__:

@@ -32,7 +32,8 @@ ANCHORS = Anchors(
 class Graded:
     """A grader that was asked, in place of the real one: what it was given, what it says."""
 
-    says: Grade = field(default_factory=grade)
+    says: Grade | None = None
+    """None for a grade with the rounds and calls that it was asked for."""
     asked: list[tuple[Solution, GradedProblem, Setting]] = field(default_factory=list)
 
     def __call__(
@@ -45,7 +46,8 @@ class Graded:
         told_of: dict[str, Any] = {"solution_hash": solution.hash, "problem_hash": problem.hash,
                    "rounds": setting.rounds, "calls_per_round": setting.calls,
                    "host": dict(setting.device.facts())}  # fmt: skip
-        return replace(self.says, metrics=replace(self.says.metrics, **told_of))
+        says = self.says or grade(rounds=setting.rounds, calls=setting.calls)
+        return replace(says, metrics=replace(says.metrics, **told_of))
 
 
 def shell_of(kind: str, capsys: pytest.CaptureFixture[str]) -> Shell:

@@ -44,7 +44,7 @@ def test_a_file_is_graded_and_told_on_one_screen(shell: Shell, grader: Graded) -
     assert solution.files == {"solution.py": b"def solve(*tensors): ...\n"}
     assert (problem.id, setting.rounds, setting.calls) == ("toy", 2, 9)
     assert setting.anchors.tflops == ANCHORS.tflops
-    assert out.startswith("toy: PASS · peak_fraction 0.500 (0.495 to 0.505)")
+    assert out.startswith("toy: PASS · peak_fraction 0.500 (0.496 to 0.504)")
     assert "Every call was right, and all clocks agree." in out
     assert len(out.splitlines()) <= 24
     assert max(map(len, out.splitlines())) <= 160
