@@ -55,7 +55,7 @@
   }
 
   function clock(seconds) {
-    if (seconds > 0 && seconds < 0.005) return brief(seconds);
+    if (seconds > 0 && seconds < 0.0095) return brief(seconds);
     if (Math.round(seconds * 100) < 1000) return `${seconds.toFixed(2)} s`;
     const whole = Math.round(seconds);
     const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];

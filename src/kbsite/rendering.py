@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from kbsite import __version__, assets, text
 from kbsite.ahead import Ahead
-from kbsite.charts.drawing import digits
+from kbsite.charts.drawing import digits, percentage
 from kbsite.model.transcript import Transcript
 from kbsite.output import Destination
 from kbsite.pages import facts, social, step_html, steps
@@ -202,6 +202,7 @@ def environment(site: Site) -> Environment:
         money=facts.money,
         size=facts.size,
         digits=digits,
+        percentage=percentage,
         dense=dense,
         source_of=lambda held: Markup(source_of(held)),  # noqa: S704 - base64 and quotes of ours
     )

@@ -22,6 +22,8 @@ from kbsite.charts.drawing import (
     amount,
     clock,
     digits,
+    percentage,
+    share,
     steps,
     steps_of_time,
     table,
@@ -376,6 +378,14 @@ def test_the_bar_of_work_is_as_long_as_the_time() -> None:
         (7, "0:07"),
         (0.25, "0.2 s"),
         (0.04, "0.04 s"),
+        (0.05, "0.05 s"),
+        (0.0095, "10 ms"),
+        (0.0096, "0.01 s"),
+        (0.094, "0.09 s"),
+        (0.096, "0.1 s"),
+        (9.94, "9.9 s"),
+        (9.96, "0:10"),
+        (59.96, "1:00"),
         (62, "1:02"),
         (3905, "1:05:05"),
         (59.7, "1:00"),
@@ -383,6 +393,25 @@ def test_the_bar_of_work_is_as_long_as_the_time() -> None:
 )
 def test_times_are_told_as_on_a_clock(seconds: float, text: str) -> None:
     assert clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "percent"),
+    [
+        (0.1234, "0.123", "12 %"),
+        (0.9994, "0.999", "99.94 %"),
+        (0.9996, "0.9996", "99.96 %"),
+        (0.99996, "0.99996", "99.996 %"),
+        (1.0, "1.00", "100.0 %"),
+        (1.00004, "1.00004", "100.004 %"),
+        (1.234, "1.23", "123.4 %"),
+        (0.0, "0", "0 %"),
+        (1 - 1e-9, "0.999999", "99.9999 %"),
+        (1 + 1e-9, "1.000001", "100.0001 %"),
+    ],
+)
+def test_no_share_is_called_whole_that_is_not(value: float, text: str, percent: str) -> None:
+    assert (share(value), percentage(value)) == (text, percent)
 
 
 @pytest.mark.parametrize(

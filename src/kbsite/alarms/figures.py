@@ -78,7 +78,7 @@ def _ceiling(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:
     """Figures above the ceiling, or so near that hardly a kernel gets there."""
     score = metrics.peak_fraction
     if score is not None and score > 1:
-        yield _above(f"The score is {score:.4g}, where 1 is all that the hardware can do.")
+        yield _above(f"The score is {_part(score)}, where 1 is all that the hardware can do.")
     impossible = [shape for shape in metrics.shapes if _fraction(shape) > 1]
     yield from _impossible(impossible)
     for shape in metrics.shapes:
@@ -95,7 +95,7 @@ def _impossible(shapes: Sequence[ShapeMetrics]) -> Iterator[Alarm]:
     if shapes:
         worst = max(shapes, key=_fraction)
         others = f", and above 1 on {len(shapes) - 1} more" if shapes[1:] else ""
-        part = f"{_fraction(worst):.4g} of what the hardware can do"
+        part = f"{_part(_fraction(worst))} of what the hardware can do"
         yield _above(f"On {shown(worst.shape)} it is {part}{others}.")
 
 
@@ -106,15 +106,21 @@ def _fraction(shape: ShapeMetrics) -> float:
     return max(told, timed)
 
 
+def _part(value: float) -> str:
+    """A share of the ceiling in four digits, and in all of them where it is only nearly all."""
+    text = f"{value:.4g}"
+    return str(value) if text == "1" and value != 1 else text
+
+
 def _above(saw: str) -> Alarm:
     return alarm("above-ceiling", Level.ALARM, saw, METRICS)
 
 
 def _near(score: float, eager: float | None) -> Alarm:
     if eager is not None and eager >= score * LIBRARY:
-        saw = f"The score is {score:.4g} of the ceiling; the eager reference has {eager:.4g}."
+        saw = f"The score is {_part(score)} of the ceiling; the eager reference has {eager:.4g}."
         return alarm("above-ceiling", Level.NOTE, saw, METRICS)
-    saw = f"The score is {score:.4g} of the ceiling, and no floor that is known comes near it."
+    saw = f"The score is {_part(score)} of the ceiling, and no floor that is known comes near it."
     return alarm("above-ceiling", Level.WARNING, saw, METRICS)
 
 

@@ -177,9 +177,10 @@ def steps_of_time(high: float) -> tuple[float, int]:
 
 def clock(seconds: float) -> str:
     """A time since the start: 0:07, 12:30, 1:05:00; tenths below ten seconds."""
-    if 0 < seconds < 0.05:
+    # What is rounded to a tenth, or to ten seconds, is told as that is.
+    if 0 < seconds < 0.095:
         return brief(seconds)
-    if 0 < seconds < 10 and seconds != int(seconds):
+    if 0 < seconds < 9.95 and seconds != int(seconds):
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -188,7 +189,7 @@ def clock(seconds: float) -> str:
 
 def brief(seconds: float) -> str:
     """A time of less than a tenth of a second, by its first digit: "0.02 s", "3 ms", "5 µs"."""
-    if seconds >= 0.0095:
+    if seconds > 0.0095:
         return f"{seconds:.1g} s"
     for size, unit in ((1e-3, "ms"), (1e-6, "µs")):
         if seconds >= 0.95 * size:
@@ -225,6 +226,27 @@ def digits(value: float, count: int = 4) -> str:
     if abs(value) >= 10**count - 0.5:
         return f"{value:.0f}"
     return f"{value:#.{count}g}".removesuffix(".") if value else "0"
+
+
+def share(value: float) -> str:
+    """A share in three digits, with more where they would call whole what is not: 0.9996."""
+    text = digits(value, 3)
+    return text if value == 1 or float(text) != 1 else _beside_one(value)
+
+
+def percentage(value: float) -> str:
+    """A share as a percentage in two digits, from 99.5 % on in four or more: 99.996 %, 100.0 %."""
+    text = digits(value * 100, 2 if value < 0.995 else 4)
+    if value != 1 and float(text) == 100:
+        beside = _beside_one(value)
+        text = f"{float(beside) * 100:.{len(beside) - 4}f}"
+    return f"{text} %"
+
+
+def _beside_one(value: float) -> str:
+    """What is nearly one, with as many digits as show that it is not; at most six."""
+    told = (f"{value:.{count}f}" for count in range(4, 7))
+    return next((one for one in told if float(one) != 1), "0.999999" if value < 1 else "1.000001")
 
 
 def table(

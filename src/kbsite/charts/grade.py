@@ -20,6 +20,7 @@ from kbsite.charts.drawing import (
     line,
     path,
     picture,
+    share,
     steps,
     table,
 )
@@ -93,7 +94,7 @@ def _bars(shapes: Sequence[tuple[str, float]], x: Scale, top: float) -> Iterator
     for number, (name, value) in enumerate(shapes):
         y = top + _ROW * number
         short = name if len(name) <= _SHORT else f"{name[:_SHORT]}…"
-        yield label(f"{short}: {digits(value, 3)}", x.start + 4, y + 14, anchor="start")
+        yield label(f"{short}: {share(value)}", x.start + 4, y + 14, anchor="start")
         told = element("title", plain(f"{name[:200]}: {value:.4g}"))
         yield element(
             "rect", told, x=x.start, y=y + 19, width=x.at(value) - x.start, height=_BAR,
@@ -106,7 +107,7 @@ def _whole(metrics: Metrics, x: Scale, y: float) -> Iterator[Markup]:
     if metrics.peak_fraction is None:
         return
     at, middle = x.at(metrics.peak_fraction), y + 24
-    told = f"all shapes, geometric mean: {digits(metrics.peak_fraction, 3)}"
+    told = f"all shapes, geometric mean: {share(metrics.peak_fraction)}"
     yield label(told, x.start + 4, y + 14, anchor="start")
     if metrics.interval:
         low, high = map(x.at, metrics.interval)

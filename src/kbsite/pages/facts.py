@@ -109,7 +109,7 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None or not isfinite(seconds):
         return "unknown"
-    if 0 < abs(seconds) < 0.005:
+    if 0 < abs(seconds) < 0.0095:
         return brief(seconds) if seconds > 0 else f"-{brief(-seconds)}"
     if round(abs(seconds), 2) < 10:
         return f"{seconds:.2f} s"
