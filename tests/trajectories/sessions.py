@@ -122,9 +122,15 @@ class Work:
         )
 
     def say(
-        self, text: str = "hm", *, at: float | None = None, role: Role = Role.ASSISTANT
+        self,
+        text: str = "hm",
+        *,
+        at: float | None = None,
+        role: Role = Role.ASSISTANT,
+        injected: bool = False,
     ) -> Work:
-        self.events.append(Message(source=self.source, at=moment(at), role=role, text=text))
+        said = Message(source=self.source, at=moment(at), role=role, text=text, injected=injected)
+        self.events.append(said)
         return self
 
     def use(self, sent: int, output: int, message: str) -> Work:

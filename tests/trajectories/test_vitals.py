@@ -29,6 +29,22 @@ def test_waiting_for_a_retry_or_a_person_is_idle() -> None:
     assert (found.model, found.idle) == (2 + 2, 30 + 60)
 
 
+def test_waiting_for_what_the_cli_tells_a_model_that_had_its_say_is_idle() -> None:
+    """Such as that a task in the background has ended, minutes later."""
+    work = Work().say("do", at=0, role=Role.USER).say("I wait.", at=10)
+    work.say("it has ended", at=100, role=Role.USER, injected=True)
+    work.say("a reminder", at=101, role=Role.USER, injected=True)
+    found = signs(work.say(at=110))
+    assert (found.model, found.idle) == (10 + 10, 90)
+
+
+def test_what_the_cli_adds_to_a_result_is_no_end_of_the_models_time() -> None:
+    work = Work().say("do", at=0, role=Role.USER).say("I look.", at=1).run("ls", at=(2, 3))
+    work.say("a reminder", at=4, role=Role.USER, injected=True)
+    found = signs(work.say(at=9))
+    assert (found.model, found.idle, dict(found.tools)) == (2 + 6, 0, {ToolKind.RUN: 1})
+
+
 def test_calls_at_the_same_time_are_counted_once_for_the_first() -> None:
     work = Work().say(at=0).run("a", at=(1, 10)).call(ToolKind.READ, {}, at=(2, 13))
     found = signs(work.call(ToolKind.WEB, {}, at=(3, 5)).say(at=14))

@@ -147,11 +147,15 @@ def _timeline(transcript: Transcript) -> tuple[list[_Open], dict[float, bool]]:
     """The calls with a time, and the moments of other rows: whether the model spoke there."""
     calls: list[_Open] = []
     marks: dict[float, bool] = {}
+    had_its_say = False
     for number, step in enumerate(transcript.main.steps):
-        at = step.elapsed
-        speaks = _speaks(step)
+        at, speaks = step.elapsed, _speaks(step)
+        if speaks is None and had_its_say and _is_told(step):
+            # Until the CLI told the model something, such as that a task has ended, it waited.
+            speaks = False
         if at is None or speaks is None:
             continue
+        had_its_say = speaks and isinstance(step.event, Message)
         marks[at] = marks.get(at, False) or speaks
         if isinstance(step.event, ToolCall):
             end = _end(step, at)
@@ -165,6 +169,12 @@ def _end(step: Step, start: float) -> float:
         return start
     over = step.ended if step.result.at else start + (size(step.result.seconds) or 0.0)
     return start if over is None else over
+
+
+def _is_told(step: Step) -> bool:
+    """Whether a row is what the CLI told the model without being asked."""
+    event = step.event
+    return isinstance(event, Message) and event.role is not Role.ASSISTANT
 
 
 def _speaks(step: Step) -> bool | None:
