@@ -6,6 +6,7 @@ import re
 from datetime import date
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -292,3 +293,23 @@ def test_captures_are_told_whole_and_short() -> None:
         text = file(told, attempt())
         assert len(headings(text)) >= 5, name
         assert len(text) < 200_000, name
+
+
+@pytest.mark.parametrize(
+    ("score", "cost", "told"),
+    [
+        (0.99996, 0.00003, ("0.99996", "$3e-05")),
+        (0.9996, 0.00096, ("0.9996", "$0.0010")),
+        (1.00003, 12.5, ("1.00003", "$12.5000")),
+        (1.0, 0.0, ("1", "$0.0000")),
+    ],
+)
+def test_what_is_small_is_not_called_nothing_nor_nearly_all_of_it_all(
+    score: float, cost: float, told: tuple[str, str]
+) -> None:
+    run = attempt(cost_usd=cost).run
+    metrics = Metrics(format=1, status=Status.PASSED, peak_fraction=score)
+    text = file(None, Attempt(run, metrics, None))
+
+    assert f"- peak_fraction: `{told[0]}`" in text
+    assert f"- cost: `{told[1]}`" in text

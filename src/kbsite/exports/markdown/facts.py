@@ -30,7 +30,7 @@ def head(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof]) -> 
         "budget": _seconds(run.budget_seconds),
         "ended": run.end_reason.sentence,
         "tokens": _tokens(told.usage if told and told.usage.known else run.usage, told),
-        "cost": None if run.cost_usd is None else f"${run.cost_usd:.4f}",
+        "cost": _dollars(run.cost_usd),
         "origin": run.origin,
     })  # fmt: skip
     yield from (f"- note: {code(note)}" for note in run.notes)
@@ -52,6 +52,12 @@ def _facts(facts: Mapping[str, str | None]) -> Iterator[str]:
 
 def _seconds(value: float | None) -> str | None:
     return None if value is None else f"{value:g} s"
+
+
+def _dollars(value: float | None) -> str | None:
+    if value is None:
+        return None
+    return f"${value:.2g}" if 0 < value < 0.00095 else f"${value:.4f}"
 
 
 def _tokens(usage: Usage, told: Transcript | None) -> str | None:
@@ -141,4 +147,8 @@ def _grade(attempt: Attempt) -> Iterator[str]:
 
 
 def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4g}"
+    """Four digits of a figure, and all of them of a share that is only nearly 1."""
+    if value is None:
+        return None
+    text = f"{value:.4g}"
+    return str(value) if text == "1" and value != 1 else text
