@@ -1,12 +1,14 @@
-"""Checks of transcripts: rows that kbsite cannot read."""
+"""Checks of transcripts: rows that kbsite cannot read, and the tokens that they tell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kbsite.check.used import transcript_usage_findings
+from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format
-from kbsite.model.event import Malformed, Source, Unknown
+from kbsite.model.event import Malformed, Source, TokenUse, Unknown
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT, StoredRun
@@ -36,6 +38,7 @@ def _odd_rows(stored: StoredRun, form: Format, held: Sequence[Stored]) -> Iterat
     folder = str(stored.folder / TRANSCRIPT)
     rows: dict[str, list[tuple[Source, str]]] = {"malformed": [], "unknown": []}
     counts = dict.fromkeys(rows, 0)
+    ledger = Ledger()
     try:
         for event in events(form, held):
             match event:
@@ -43,6 +46,9 @@ def _odd_rows(stored: StoredRun, form: Format, held: Sequence[Stored]) -> Iterat
                     kind, what = "malformed", event.reason
                 case Unknown():
                     kind, what = "unknown", f"unknown event {event.type!r}"
+                case TokenUse():
+                    ledger.add(event)
+                    continue
                 case _:
                     continue
             counts[kind] += 1
@@ -50,6 +56,8 @@ def _odd_rows(stored: StoredRun, form: Format, held: Sequence[Stored]) -> Iterat
                 rows[kind].append((event.source, what))
     except OSError as error:
         yield Finding(Severity.ERROR, folder, f"cannot be read: {error.strerror}")
+    else:
+        yield from transcript_usage_findings(stored, ledger.total)
     for kind, named in rows.items():
         for source, what in named:
             path = str(stored.folder / TRANSCRIPT / source.file)

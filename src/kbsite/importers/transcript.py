@@ -23,6 +23,7 @@ from kbsite.model.run import FORMAT, Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
+from kbsite.model.usage import BY_MESSAGE, OWN_TOTAL
 from kbsite.store.files import Stored
 from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.records import InvalidFileError
@@ -187,7 +188,7 @@ def usage_source(shown: Transcript) -> str | None:
     """Which count of which files the usage is; None if there is none."""
     if not shown.usage.known:
         return None
-    how = "the CLI's own total" if shown.usage_told else "counted once per model message"
+    how = OWN_TOTAL if shown.usage_told else BY_MESSAGE
     least = ", a lower bound" if shown.lower_bound else ""
     return f"{_files(shown)}: {how}{least}"
 

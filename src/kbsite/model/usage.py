@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+OWN_TOTAL = "the CLI's own total"
+BY_MESSAGE = "counted once per model message"
+"""What is said of tokens that were counted in a run's transcript."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
