@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kbsite.check import check
-from tests.conftest import MakeRun
+from kbsite.store.settings import read_settings
+from tests.conftest import MakeRun, MakeSettings
 
 Found = Callable[..., set[tuple[str, str | None]]]
 
@@ -95,5 +96,42 @@ def test_tokens_of_a_transcript_are_counted_anew(
         usage_source="Claude Code (stdout.jsonl): the CLI's own total",
     )  # fmt: skip
     kept = [one for one in check([folder]) if one.path.endswith("run.json")]
+
+    assert {(one.severity.value, one.key) for one in kept} == known
+
+
+PRICE = """prices:
+- models: [opus-x]
+  input: "2"
+  output: "10"
+  source: https://prices.example/
+  looked_up: 2026-01-01
+"""
+RECKONED = (
+    "prices.yaml (https://prices.example/, looked up 2026-01-01) and the tokens in proxy.jsonl"
+)
+
+
+@pytest.mark.parametrize(
+    ("cost", "source", "known"),
+    [
+        # 300 tokens at 2 and 30 at 10 dollars a million; nobody says what cached ones cost.
+        (0.0009, RECKONED, set()),
+        (0.0009, f"{RECKONED}, at least: some kinds have no price there", set()),
+        (0.0008, RECKONED, {("error", "cost_usd")}),
+        (0.0008, RECKONED.replace("2026", "2025"), set()),
+        (0.0008, "stdout.jsonl: what the CLI says", set()),
+    ],
+)
+def test_a_cost_by_the_table_is_reckoned_anew(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, cost: float, source: str,
+    known: set[tuple[str, str]],
+) -> None:  # fmt: skip
+    make_settings(tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICE)
+    settings = read_settings(tmp_path / "kbsite.yaml")
+    used = {**USED, "cache_read": None, "reasoning": None}
+    run = make_run(settings.runs / "demo", usage=used, cost_usd=cost, cost_source=source)
+    kept = [one for one in check([run], settings) if one.path.endswith("run.json")]
 
     assert {(one.severity.value, one.key) for one in kept} == known

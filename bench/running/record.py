@@ -174,8 +174,7 @@ def _signal(ending: Ending) -> str | None:
 
 def _cost_source(price: Estimate) -> str:
     least = ", at least: some kinds of token have no price there" if price.lower_bound else ""
-    looked_up = f"{price.price.source}, looked up {price.price.looked_up}"
-    return f"{PRICES} ({looked_up}) and the tokens in {PROXY}{least}"
+    return f"{PRICES} ({price.price.stated}) and the tokens in {PROXY}{least}"
 
 
 def usage_source(harness: str, account: Account, folder: Path) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from kbsite.errors import InputError
 from kbsite.model.config import Config
 from kbsite.model.hardware import Hardware
+from kbsite.model.price import PriceTable
 from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
 from kbsite.store.problems import PROBLEM, is_problem, problem_folders
@@ -38,6 +39,7 @@ class Known:
     """By id."""
     folder: Path | None = None
     """Where the problems are."""
+    prices: PriceTable = field(default_factory=PriceTable)
     most: int = Config().most_file_bytes
     """Bytes of a file of a run that is read at all."""
 
@@ -65,7 +67,7 @@ def known(settings: Settings | None) -> Known:
     leaks = frozenset(leak.id for leak in settings.config.leaks)
     hashes = {one.name: _hash(one) for one in folders}
     most = settings.config.most_file_bytes
-    return Known(hashes, leaks, settings.hardware, settings.problems, most)
+    return Known(hashes, leaks, settings.hardware, settings.problems, settings.prices, most)
 
 
 def _hash(problem: Path) -> str:

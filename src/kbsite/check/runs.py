@@ -16,7 +16,7 @@ from kbsite.check.logs import transcript_findings
 from kbsite.check.measured import samples_findings
 from kbsite.check.remarks import Remarks
 from kbsite.check.solutions import solution_findings
-from kbsite.check.used import account_findings
+from kbsite.check.used import account_findings, cost_findings
 from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
@@ -85,6 +85,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     for earlier in earlier_grades(stored):
         yield from earlier.findings
     yield from account_findings(stored)
+    yield from cost_findings(stored, there)
     yield from audit_findings(stored, there)
     yield from transcript_findings(stored)
 

@@ -1,4 +1,4 @@
-"""Checks that the tokens of a run are those that its proxy, or its transcript, counted."""
+"""Checks that a run used the tokens that its proxy or transcript counted, and cost as much."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from functools import reduce
 import msgspec
 from msgspec import Struct
 
+from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.price import estimate
 from kbsite.model.run import Run
 from kbsite.model.usage import BY_MESSAGE, OWN_TOTAL, Usage, total
 from kbsite.regular import LIMIT_BYTES
 from kbsite.store.files import Stored
+from kbsite.store.prices import PRICES
 from kbsite.store.runs import RUN, StoredRun
 
 PROXY = "proxy.jsonl"
@@ -29,6 +32,9 @@ ANSWERED = ("complete", "cut")
 
 REFUSED = "refused"
 """How those end that went to no provider."""
+
+ROUNDING = 1e-6
+"""US dollars that a cost is rounded to."""
 
 _COUNTED = re.compile(rf"{re.escape(PROXY)}: (\d{{1,9}}) exchanges?\b")
 """How run.json says that its tokens are those of so many exchanges."""
@@ -107,6 +113,23 @@ def _lines(file: Stored) -> Iterator[_Exchange]:
                 raise ValueError(f"a line is longer than {LIMIT_BYTES} bytes")
             if line.strip():
                 yield msgspec.json.decode(line, type=_Exchange)
+
+
+def cost_findings(stored: StoredRun, there: Known) -> Iterator[Finding]:
+    """Where a run's cost is not what its tokens cost by the price that it names.
+
+    Of a price that was looked up again since nothing is said: the one of then is not kept.
+    """
+    run = stored.run
+    price = estimate(run.usage, run.model, run.day, there.prices)
+    if run.cost_usd is None or price is None:
+        return
+    if not (run.cost_source or "").startswith(f"{PRICES} ({price.price.stated}) "):
+        return
+    if abs(float(price.usd) - run.cost_usd) > ROUNDING:
+        remarks = Remarks(stored.folder / RUN)
+        remarks.error("cost_usd", f"its tokens cost {float(price.usd):.6f} by {PRICES}")
+        yield from remarks.findings()
 
 
 def transcript_usage_findings(stored: StoredRun, counted: Usage) -> Iterator[Finding]:

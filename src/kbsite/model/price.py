@@ -67,6 +67,11 @@ class Price(Struct, frozen=True, kw_only=True):
         """The day that they are known of: their first, else the one of the look-up."""
         return self.since or self.looked_up
 
+    @property
+    def stated(self) -> str:
+        """Where it is stated, and when that was looked up, as runs that it was used for say."""
+        return f"{self.source}, looked up {self.looked_up}"
+
     def of(self, kind: TokenKind) -> Decimal | None:
         """The price of a kind; None where the table has none."""
         held: Decimal | None = getattr(self, kind.value)
