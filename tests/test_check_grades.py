@@ -204,3 +204,18 @@ def test_a_time_below_the_floor_is_looked_at(found: Any) -> None:
         (Severity.WARNING.value, "metrics.json", "shapes[0].ms")
     }
     assert found(set_in("shapes", 0, "floor_ms", to=1.01)) == set(), "clocks are read with an error"
+
+
+def test_an_earlier_grade_is_computed_anew_too(tmp_path: Path, make_run: MakeRun) -> None:
+    """Its figures stand on the run's page, below those of the last one."""
+    when = "grades/20260101T000000Z"
+    samples = "\n".join(map(json.dumps, LINES)).encode()
+
+    def wrong(interval: list[float]) -> set[tuple[str, str | None]]:
+        earlier = json.dumps({**GRADE, "interval": interval}).encode()
+        files = {f"{when}/metrics.json": earlier, f"{when}/samples.jsonl": samples}
+        run = make_run(tmp_path / "demo", metrics={"status": "wrong"}, files=files)
+        return {(Path(one.path).relative_to(run).as_posix(), one.key) for one in check([run])}
+
+    assert wrong(GRADE["interval"]) == set()
+    assert wrong([0.19, 0.21]) == {(f"{when}/metrics.json", key) for key in ("interval", "detail")}

@@ -78,16 +78,22 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from stored.findings
     yield from manifest_findings(stored, every[0], there.most)
     yield from _run_remarks(stored, there)
-    yield from metrics_findings(stored)
+    yield from _grade(stored, there)
     yield from solution_findings(stored, every[0])
-    yield from samples_findings(stored)
-    yield from ceilings_findings(stored, there)
     for earlier in earlier_grades(stored):
         yield from earlier.findings
+        if earlier.metrics is not None:
+            yield from _grade(earlier.of(stored, earlier.metrics), there)
     yield from account_findings(stored)
     yield from cost_findings(stored, there)
     yield from audit_findings(stored, there)
     yield from transcript_findings(stored)
+
+
+def _grade(stored: StoredRun, there: Known) -> Iterator[Finding]:
+    yield from metrics_findings(stored)
+    yield from samples_findings(stored)
+    yield from ceilings_findings(stored, there)
 
 
 def _run_remarks(stored: StoredRun, there: Known) -> list[Finding]:

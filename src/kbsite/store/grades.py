@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from dataclasses import replace
+
+from msgspec import Struct, structs
 
 from kbsite.model.finding import Finding
 from kbsite.model.grade import Metrics
@@ -25,6 +27,12 @@ class EarlierGrade(Struct, frozen=True, kw_only=True):
     """None where metrics.json is missing or cannot be read."""
     files: tuple[Stored, ...]
     findings: tuple[Finding, ...] = ()
+
+    def of(self, stored: StoredRun, metrics: Metrics) -> StoredRun:
+        """The run as it was when this was its grade, as far as its grade goes."""
+        folder = f"{GRADES}{self.name}/"
+        files = tuple(replace(file, name=file.name.removeprefix(folder)) for file in self.files)
+        return structs.replace(stored, folder=stored.folder / folder, metrics=metrics, files=files)
 
 
 def earlier_grades(stored: StoredRun) -> tuple[EarlierGrade, ...]:
