@@ -211,11 +211,16 @@ def test_an_earlier_grade_is_computed_anew_too(tmp_path: Path, make_run: MakeRun
     when = "grades/20260101T000000Z"
     samples = "\n".join(map(json.dumps, LINES)).encode()
 
-    def wrong(interval: list[float]) -> set[tuple[str, str | None]]:
+    def wrong(interval: list[float]) -> set[tuple[str, str, str | None]]:
         earlier = json.dumps({**GRADE, "interval": interval}).encode()
         files = {f"{when}/metrics.json": earlier, f"{when}/samples.jsonl": samples}
         run = make_run(tmp_path / "demo", metrics={"status": "wrong"}, files=files)
-        return {(Path(one.path).relative_to(run).as_posix(), one.key) for one in check([run])}
+        return {
+            (one.severity.value, Path(one.path).relative_to(run).as_posix(), one.key)
+            for one in check([run])
+        }
 
     assert wrong(GRADE["interval"]) == set()
-    assert wrong([0.19, 0.21]) == {(f"{when}/metrics.json", key) for key in ("interval", "detail")}
+    assert wrong([0.19, 0.21]) == {
+        ("warning", f"{when}/metrics.json", key) for key in ("interval", "detail")
+    }
