@@ -224,3 +224,24 @@ def test_an_earlier_grade_is_computed_anew_too(tmp_path: Path, make_run: MakeRun
     assert wrong([0.19, 0.21]) == {
         ("warning", f"{when}/metrics.json", key) for key in ("interval", "detail")
     }
+
+
+@pytest.mark.parametrize(
+    ("graded", "hardware", "known"),
+    [
+        ({}, "gpu-a", set()),
+        ({}, None, set()),
+        ({}, "gpu-b", {("warning", "hardware")}),
+        ({"device": "cpu", "hardware": None}, "cpu", set()),
+        ({"device": "cpu", "hardware": None}, "gpu-a", {("warning", "hardware")}),
+        ({"outcome": None, "grader": "grader 1"}, "gpu-b", set()),
+    ],
+)
+def test_a_run_of_other_hardware_than_its_grade_is_looked_at(
+    tmp_path: Path, make_run: MakeRun, graded: dict[str, Any], hardware: str | None,
+    known: set[tuple[str, str]],
+) -> None:  # fmt: skip
+    run = make_run(tmp_path / "demo", metrics={**GRADE, **graded}, hardware=hardware)
+    kept = [one for one in check([run]) if one.path.endswith("run.json")]
+
+    assert {(one.severity.value, one.key) for one in kept} == known

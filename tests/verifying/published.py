@@ -74,6 +74,7 @@ def make_site(
     of = {"problem_hash": read_problem(settings.problems / "softmax").hash}
     held: dict[str, Any] = {
         **of,
+        "hardware": "cpu",
         "transcript": TRANSCRIPT,
         "files": {"samples.jsonl": SAMPLES},
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from kbsite.check.audits import audit_findings
 from kbsite.check.ceilings import ceilings_findings
 from kbsite.check.floors import floors_findings
-from kbsite.check.grades import metrics_findings
+from kbsite.check.grades import is_own, metrics_findings
 from kbsite.check.known import Known
 from kbsite.check.logs import transcript_findings
 from kbsite.check.measured import samples_findings
@@ -22,6 +22,7 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
+from kbsite.model.status import Status
 from kbsite.store.files import contents, within
 from kbsite.store.grades import earlier_grades
 from kbsite.store.records import InvalidFileError
@@ -102,6 +103,7 @@ def _run_remarks(stored: StoredRun, there: Known) -> list[Finding]:
     remarks = Remarks(stored.folder / RUN)
     _identity(remarks, stored, stored.folder.absolute())
     _problem(remarks, stored.run, there)
+    _hardware(remarks, stored)
     _amounts(remarks, stored.run)
     return remarks.findings()
 
@@ -150,6 +152,16 @@ def _problem(remarks: Remarks, run: Run, there: Known) -> None:
     elif run.problem_hash not in (None, present):
         message = "the run worked on another version of the problem than the present one"
         remarks.warn("problem_hash", message)
+
+
+def _hardware(remarks: Remarks, stored: StoredRun) -> None:
+    """Say where a grade of our own is that of other hardware than the run's, by which it ranks."""
+    run, metrics = stored.run, stored.metrics
+    if not is_own(metrics) or metrics.status is not Status.PASSED:
+        return
+    graded_on = metrics.hardware or metrics.device
+    if run.hardware not in (None, graded_on):
+        remarks.warn("hardware", f"graded on {graded_on}, not on {run.hardware}")
 
 
 def _times(remarks: Remarks, run: Run) -> None:
