@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 from collections import namedtuple
@@ -268,6 +269,61 @@ def test_what_is_in_the_way_here_is_told_and_stops_no_other(storage: Storage, fo
 
     assert "cannot be put into" in finding.message
     assert copied(folder) == {**whole("other/two"), "demo": b"a file of mine"}
+
+
+def test_a_copy_that_was_deleted_or_changed_by_hand_keeps_nothing_from_vanishing(
+    storage: Storage, folder: Path, tmp_path: Path
+) -> None:
+    for run in ("demo/one", "file/one", "inner/one", "link/one", "other/two"):
+        put_run(storage, run)
+    bring(storage, folder)
+    shutil.rmtree(folder / "demo")
+    shutil.rmtree(folder / "file")
+    (folder / "file").write_text("mine")
+    (folder / "inner/one/run.json").unlink()
+    (folder / "inner/one/run.json").mkdir()
+    (folder / "link").rename(tmp_path / "moved")
+    (folder / "link").symlink_to(tmp_path / "moved")
+    for board in ("demo", "file", "inner", "link"):
+        for name in RUN:
+            storage.drop(f"runs/{board}/one/{name}")
+    done = bring(storage, folder)
+
+    assert (done.removed, done.kept) == (12, 3)
+    assert copied(folder) == {**whole("other/two"), "file": b"mine"}
+    assert (folder / "inner/one/run.json").is_dir()
+    assert not list((tmp_path / "moved").iterdir())
+    shutil.rmtree(folder)
+    assert bring(storage, folder).fetched == 3
+    assert copied(folder) == whole("other/two")
+
+
+def test_what_is_known_of_the_copy_and_can_neither_be_read_nor_written_is_told(
+    storage: Storage, folder: Path
+) -> None:
+    put_run(storage, "demo/one")
+    bring(storage, folder)
+    (database,) = folder.parent.glob(".*.sqlite")
+    database.unlink()
+    database.mkdir()
+    with pytest.raises(MachineError, match=r"copied\.sqlite: cannot be written"):
+        bring(storage, folder)
+    database.rmdir()
+    process = FORK.Process(target=_mirror_in_little_room, args=(storage.name, folder))
+    process.start()
+    process.join()
+    assert process.exitcode == MachineError.exit_code
+    bring(storage, folder)
+    assert copied(folder) == whole("demo/one")
+
+
+def _mirror_in_little_room(bucket: str, folder: Path) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+    try:
+        _mirror(bucket, folder)
+    except MachineError as error:
+        os._exit(error.exit_code)
 
 
 def test_a_killed_fetch_goes_on_and_fetches_nothing_twice(storage: Storage, folder: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbsite.errors import MachineError
 from kbsite.object_storage.provider import Entry
 
 _TABLE = """
@@ -43,6 +45,7 @@ class Copies:
     """All that was copied, by key; what is written down outlives a kill.
 
     One that cannot be read is begun anew: files are fetched again then, and nothing is lost.
+    MachineError where it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,25 +53,36 @@ class Copies:
         try:
             self._open(path)
         except sqlite3.DatabaseError:
-            self._connection.close()
-            path.unlink()
-            self._open(path)
+            with _telling(path):
+                path.unlink()
+                # What it says was to be done to the old one is not done to the new one.
+                path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+                self._open(path)
 
     def _open(self, path: Path) -> None:
+        self._path = path
         self._connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            self.held = self._read()
+        except sqlite3.DatabaseError:
+            self._connection.close()
+            raise
+
+    def _read(self) -> dict[str, Copy]:
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_TABLE)
         rows = self._connection.execute("SELECT key, size, version, changed FROM copied")
-        self.held: dict[str, Copy] = {key: Copy(*rest) for key, *rest in rows}
+        return {key: Copy(*rest) for key, *rest in rows}
 
     def replace(self, gone: Iterable[str], new: Mapping[str, Copy]) -> None:
         """Forget some files and take down others, all at once."""
         old = [(key,) for key in gone]
         rows = [(key, c.size, c.version, c.changed) for key, c in new.items()]
-        self._connection.execute("BEGIN")
-        self._connection.executemany("DELETE FROM copied WHERE key = ?", old)
-        self._connection.executemany("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?)", rows)
-        self._connection.execute("COMMIT")
+        with _telling(self._path):
+            self._connection.execute("BEGIN")
+            self._connection.executemany("DELETE FROM copied WHERE key = ?", old)
+            self._connection.executemany("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?)", rows)
+            self._connection.execute("COMMIT")
         for (key,) in old:
             self.held.pop(key, None)
         self.held.update(new)
@@ -76,3 +90,13 @@ class Copies:
     def close(self) -> None:
         """Close the database."""
         self._connection.close()
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Raises MachineError where the database at a path cannot be written, as on a full disk."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise MachineError(f"{path}: cannot be written: {why}") from error

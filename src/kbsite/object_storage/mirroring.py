@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,14 +167,16 @@ class _Mirroring:
             if stays or any(place in found.left for place in (key, *folders)):
                 continue
             path = self.folder / key
-            self._put_aside(path, key)
-            path.unlink(missing_ok=True)
+            if not path.is_dir():  # which somebody put there
+                self._put_aside(path, key)
+                with suppress(NotADirectoryError):
+                    path.unlink(missing_ok=True)
             self.copies.replace([key], {})
             self.done.removed += 1
-            for folder in reversed(folders):
-                if any((self.folder / folder).iterdir()):
-                    break
-                (self.folder / folder).rmdir()
+            for place in reversed(folders):
+                # What holds something stays; somebody may have deleted it, or put another there.
+                with suppress(OSError):
+                    (self.folder / place).rmdir()
 
     def _fetch(
         self, changed: list[_Unit], known: Mapping[str, set[str]], tick: Tick | None
