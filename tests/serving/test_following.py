@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,22 @@ def test_what_nobody_tells_of_is_found_once_there_is_peace(
         write_text(run / "audit.yaml", (run / "audit.yaml").read_text().replace("adds", "sums"))
 
         until(lambda: server.get(f"/runs/{run.name}/raw/transcript/notes~.txt").status == 200)
+
+
+def test_what_nobody_tells_of_is_found_though_nothing_else_ever_changes(
+    settings: Settings, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of what another machine writes to a network file system, no system tells.
+    monkeypatch.setattr(served, "_LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(served, "_SHARE", 0.5)
+    with running(settings.out, Source(settings.path)) as server:
+        server.built()
+        for number in range(2):
+            (run / "transcript" / f"{number}~").write_text("An editor's copy is told by nobody.")
+            assert server.built().written
+            assert server.get(f"/runs/{run.name}/raw/transcript/{number}~.txt").status == 200
+            time.sleep(0.3)
+        assert server.outcomes.empty()
 
 
 def test_a_broken_audit_is_told_and_mended(run: Path, server: Running) -> None:
@@ -231,6 +248,31 @@ def test_a_builder_that_is_killed_is_told_and_another_one_builds(settings: Setti
     assert first.pages == second.pages > 0
     assert (first.failed, second.failed) == (None, None)
     assert second.written == 0
+
+
+@pytest.mark.parametrize("last", ["printf '{\"failed\": nul'; kill -9 $$", "printf '%1000s' ''"])
+def test_a_builder_that_ends_within_its_answer_is_told(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nread line\n{last}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr("kbsite.serving.builder._LONGEST", 100)
+
+    found = run_apart(Builder(Source(settings.path)).build())
+
+    assert found.failed == "the process that builds has ended; the next change starts another"
+
+
+def test_a_builder_that_cannot_be_started_is_told(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(settings.path.parent / "no-such-python"))
+
+    found = run_apart(Builder(Source(settings.path)).build())
+
+    assert found.failed == "no process can be started that builds: No such file or directory"
 
 
 def test_a_builder_that_is_ended_writes_down_what_it_has_told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,6 +128,18 @@ def test_what_the_system_cannot_tell_is_looked_for(
     with watched([tmp_path], each(heard)):
         write_text(tmp_path / "a.yaml", "a")
         expect(heard, tmp_path / "a.yaml")
+
+
+def test_a_name_that_is_no_utf_8_keeps_nothing_from_being_told(tmp_path: Path) -> None:
+    # To watch a folder is to open it, which the system tells of, and nobody can say whose name.
+    odd = tmp_path / "runs" / "demo" / os.fsdecode(b"odd\xff")
+    odd.mkdir(parents=True)
+    heard: Queue[str] = Queue()
+    with watched([tmp_path / "runs"], each(heard)):
+        write_text(tmp_path / "runs" / "demo" / "a.yaml", "a")
+        expect(heard, tmp_path / "runs" / "demo" / "a.yaml")
+        (odd / "b.txt").write_text("b")
+        expect(heard, odd / "b.txt")
 
 
 @pytest.mark.parametrize("error", [RuntimeError("error in underlying watcher"), OSError(5, "gone")])

@@ -108,7 +108,10 @@ class Builder:
         """
         process = self._process
         if process is None or process.returncode is not None:
-            process = self._process = await self._started()
+            try:
+                process = self._process = await self._started()
+            except OSError as error:  # as where there is no memory for one
+                return Outcome(failed=f"no process can be started that builds: {error.strerror}")
         assert process.stdin
         assert process.stdout
         self._builds = True
@@ -116,9 +119,10 @@ class Builder:
             process.stdin.write(f"{json.dumps(changed and sorted(changed))}\n".encode())
             await process.stdin.drain()
             line = await process.stdout.readline()
-        except ConnectionError:
+        except (ConnectionError, ValueError):  # the latter for a longer one than is taken
             line = b""
-        if line:
+        # Who was killed while he answered leaves a part of it.
+        if line.endswith(b"\n"):
             self._builds = False
             return _outcome(line)
         await self.stop()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import signal
+import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ _WEIGHT = 0.5
 leaves the machine to others."""
 _LOOK_AGAIN = 5.0
 """Seconds without a change after which all files are looked at: a system tells of most changes."""
+_SHARE = 0.02
+"""Of the time that looks at all files may take where nothing changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,22 +135,24 @@ async def _while_same(
 
     These are others where kbsite.yaml says so, and where a folder was deleted or came back.
 
-    Builds look at what changed alone, and once there is peace one looks at everything.
+    Builds look at what changed alone. Once there is peace one looks at everything, and then again
+    and again: of what other machines change on a network file system, nothing is told.
     """
-    looked = True
+    rest = _LOOK_AGAIN
     while True:
-        changed = await changes.wait(None if looked else _LOOK_AGAIN)
+        changed = await changes.wait(rest)
         if _is_code(changed):
             await builder.stop()
         now = source.places()
         if now != places or lost(places, changed):
             return now
-        last = live.outcome
+        last, begun = live.outcome, time.monotonic()
         outcome = await _build(builder, live, changed or None)
         # Who looks again, and finds what was told, says nothing.
         if changed or outcome.written or last is None or _says(outcome) != _says(last):
             told.built(outcome)
-        looked = not changed
+        took = 0.0 if changed else time.monotonic() - begun
+        rest = max(_LOOK_AGAIN, took / _SHARE)
         await asyncio.sleep(outcome.seconds * _WEIGHT)
 
 

@@ -67,8 +67,9 @@ def watched(places: Iterable[Path], told: Callable[[set[str]], None]) -> Iterato
         streams = _streams(every, *seen, end, polling=False)
     except FileNotFoundError:
         streams = []  # it went this moment, as is told below
-    except OSError:  # the system gives too little to see all of this
-        streams = _streams(every, *seen, end, polling=True)
+    except (OSError, RuntimeError):
+        # The system gives too little to see all of this, or tells of names that are no UTF-8.
+        streams = _polled(every, *seen, end)
     threads = [Thread(target=_tell, args=(stream, every, end, told)) for stream in streams]
     for thread in threads:
         thread.start()
@@ -90,6 +91,16 @@ def _folders(places: set[Path]) -> tuple[set[Path], set[Path]]:
     they lie in tells of it.
     """
     return {path for path in places if path.is_dir()}, {_there(path.parent) for path in places}
+
+
+def _polled(
+    places: set[Path], folders: set[Path], beside: set[Path], end: Event
+) -> list[Iterator[set[str]]]:
+    """The same as `_streams`, by looking at all files; none where one of these names changed."""
+    try:
+        return _streams(places, folders, beside, end, polling=True)
+    except RuntimeError:
+        return []
 
 
 def _streams(
