@@ -6,6 +6,7 @@ import contextlib
 import errno
 import gzip
 import json
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -167,27 +168,57 @@ class Hostile(Quiet):
     """Sends a byte now and then, less than it said, or on to an address that is none."""
 
     def do_GET(self) -> None:
-        self.send_response(302 if "nowhere" in self.path else 200)
-        self.send_header("Location", "http://[::1")
+        self.send_response(302 if "nowhere" in self.path or "on" in self.path else 200)
+        self.send_header("Location", "http://[::1" if "nowhere" in self.path else "/short")
         self.send_header("Content-Length", "1000")
+        if "head" in self.path:
+            self.flush_headers()
+            self._drop(b"X-Slow: ")
         self.end_headers()
+        self._drop(b"x" if "slow" in self.path or "on" in self.path else b"")
+
+    def _drop(self, first: bytes) -> None:
         with contextlib.suppress(OSError):
-            for _ in range(1000 if "slow" in self.path else 1):
-                self.wfile.write(b"x")
+            for part in [first, *[b"x"] * 1000] if first else [b"x"]:
+                self.wfile.write(part)
                 self.wfile.flush()
                 time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("slow", "not sent within 0 s"), ("short", "IncompleteRead"), ("nowhere", "says 302")],
-)
+    [("slow", "not sent within 0 s"), ("short", "IncompleteRead"), ("nowhere", "says 302"),
+     ("head", "not sent within 0 s"), ("on", "IncompleteRead")],
+)  # fmt: skip
 def test_a_server_that_is_nobodys_friend_holds_nobody_up(
     path: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "MOST_SECONDS", 0.2)
-    with served(Hostile) as url, pytest.raises((MachineError, InputError), match=said):
-        UrlPlace(url).read(path)
+    with served(Hostile) as url:
+        begun = time.monotonic()
+        with pytest.raises((MachineError, InputError), match=said):
+            UrlPlace(url).read(path)
+        assert time.monotonic() - begun < 5
+
+
+class Endless(Quiet):
+    """Says of many files that they are elsewhere, at more length than a machine has memory."""
+
+    def do_GET(self) -> None:
+        self.send_response(302 if "long" in self.path else 404)
+        self.send_header("Location", "/short")
+        self.send_header("Content-Length", str(1 << 40) if "long" in self.path else "0")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while "long" in self.path:
+                self.wfile.write(b"x" * (1 << 20))
+
+
+def test_of_a_file_that_is_elsewhere_nothing_else_is_read() -> None:
+    with served(Endless) as url:
+        begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert UrlPlace(url).read("long") is None
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begun < 50_000
 
 
 class Odd(Quiet):

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import http.client
+import io
 import socket
 import time
 import zlib
 from email.message import Message
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import (
+    AbstractHTTPHandler,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    Request,
+    build_opener,
+)
 
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.finding import one_line, short
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 SECONDS = 30.0
 """How long a server may be silent."""
 
 MOST_SECONDS = 600.0
-"""How long a file may take: a server that sends a byte now and then is never silent."""
+"""How long an answer may take: a server that sends a byte now and then is never silent."""
 
 MOST_BYTES = 300_000_000
 """Bytes of a file that are taken."""
@@ -49,8 +60,10 @@ class _SameOrigin(HTTPRedirectHandler):
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message
     ) -> object:
         """The answer of where a request was sent on to; None where that is no address."""
+        # Whatever else was sent would be read to its end, of which there may be none.
+        fp.close()
         try:
-            return super().http_error_302(req, fp, code, msg, headers)  # type: ignore[arg-type]
+            return super().http_error_302(req, io.BytesIO(), code, msg, headers)  # type: ignore[arg-type]
         except ValueError:
             return None
 
@@ -70,12 +83,64 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
-def _taken(answer: http.client.HTTPResponse) -> bytes:
-    """What a server sends, or a byte more than a file may have; TimeoutError if it takes for ever.
+class _InTime(io.RawIOBase):
+    """What a server sends; TimeoutError where that takes longer than a file may take."""
 
-    IncompleteRead where it sends less than it said.
+    def __init__(self, sent: IO[bytes]) -> None:
+        self._sent = sent
+        self._until = time.monotonic() + MOST_SECONDS
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, room: Buffer, /) -> int:
+        """Read what is there, and fits; how many bytes that was."""
+        if time.monotonic() > self._until:
+            raise TimeoutError(f"not sent within {MOST_SECONDS:.0f} s")
+        held: int = self._sent.readinto1(room)  # type: ignore[attr-defined]
+        return held
+
+    def close(self) -> None:
+        """Close it."""
+        self._sent.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    """An answer of which all comes in time, its headers too."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.fp = io.BufferedReader(_InTime(self.fp))
+
+
+class _Asking(AbstractHTTPHandler):
+    def do_open(self, http_class: Any, req: Request, **named: Any) -> Any:
+        """Ask a server."""
+
+        def connection(*args: Any, **named: Any) -> Any:
+            made = http_class(*args, **named)
+            made.response_class = _Answer
+            return made
+
+        return super().do_open(connection, req, **named)
+
+
+class _Http(_Asking, HTTPHandler):
+    pass
+
+
+class _Https(_Asking, HTTPSHandler):
+    pass
+
+
+def _taken(answer: http.client.HTTPResponse) -> bytes:
+    """What a server sends, or a byte more than a file may have.
+
+    IncompleteRead where it sends less than it said, TimeoutError if it takes for ever.
     """
-    held, until = bytearray(), time.monotonic() + MOST_SECONDS
+    held = bytearray()
     while len(held) <= MOST_BYTES:
         piece = answer.read1(min(_PIECE, MOST_BYTES + 1 - len(held)))
         if not piece:
@@ -83,8 +148,6 @@ def _taken(answer: http.client.HTTPResponse) -> bytes:
                 raise http.client.IncompleteRead(bytes(held), answer.length)
             break
         held += piece
-        if time.monotonic() > until:
-            raise TimeoutError(f"not sent within {MOST_SECONDS:.0f} s")
     return bytes(held)
 
 
@@ -145,7 +208,7 @@ class UrlPlace:
         if not _is_address(url):
             raise UsageError(f"{url}: expected http:// or https:// and a host, or a folder")
         self._base = url.removesuffix("index.html").rstrip("/") + "/"
-        self._opener = build_opener(_SameOrigin)
+        self._opener = build_opener(_SameOrigin, _Http, _Https)
         self._files = 0
         self._bytes = 0
         self._waits = 0
