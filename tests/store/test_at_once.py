@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from kbsite.store.at_once import read_at_once
+from kbsite.store.files import contents, digest
+from kbsite.store.inputs import input_of
+from kbsite.verifying.places import FolderPlace
 
 
 @pytest.mark.parametrize("size", [0, 3, 6, 600])
@@ -31,3 +39,35 @@ def test_a_link_that_took_the_place_of_a_file_is_not_followed(tmp_path: Path) ->
 
     with pytest.raises(OSError, match="file"):
         read_at_once(str(tmp_path / "file"), 6)
+
+
+@pytest.mark.parametrize("size", [6, 1_000_000])
+def test_a_pipe_that_took_the_place_of_a_file_keeps_nobody_waiting(
+    tmp_path: Path, size: int
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * size)
+    (stored,), status = contents(tmp_path)[0], file.lstat()
+    place = FolderPlace(tmp_path)
+    file.unlink()
+    os.mkfifo(file)
+    with _waiting_at_most(20):
+        assert stored.read() == place.read("file") == b""
+        assert digest(file) == sha256().hexdigest()
+        assert input_of(str(file), status, None)
+
+
+@contextmanager
+def _waiting_at_most(seconds: int) -> Iterator[None]:
+    """Raises TimeoutError where the system lets somebody wait for longer than that."""
+
+    def strike(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

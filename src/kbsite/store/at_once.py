@@ -6,6 +6,14 @@ import os
 import sys
 
 
+def itself(path: str, flags: int) -> int:
+    """Open a file that was one when somebody looked; OSError where a link stands there by now.
+
+    A pipe that does keeps nobody waiting. It is what `open` takes for an opener.
+    """
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def read_at_once(path: str, size: int, most: int = sys.maxsize) -> bytes:
     """All that a file holds, of which the system said that it is a regular one of some size.
 
@@ -13,7 +21,7 @@ def read_at_once(path: str, size: int, most: int = sys.maxsize) -> bytes:
     Of one that grows meanwhile hardly more is read than `most` bytes. OSError where it cannot be
     read, or a link stands there by now.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    descriptor = itself(path, os.O_RDONLY)
     try:
         data = os.read(descriptor, size + 1)
         # It may have grown, and there are systems that give a part.

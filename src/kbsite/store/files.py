@@ -19,7 +19,7 @@ from kbsite.errors import ENTERABLE, READABLE, InputError
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
-from kbsite.store.at_once import read_at_once
+from kbsite.store.at_once import itself, read_at_once
 from kbsite.store.repacking import repacked
 from kbsite.store.through import Through
 
@@ -61,7 +61,7 @@ class Stored:
     def stream(self) -> io.BufferedReader:
         """What the file itself holds; OSError where it cannot be read, or a link stands there."""
         # A path takes longer to be made than most files to be opened.
-        return open(self.at, "rb", opener=_itself)
+        return open(self.at, "rb", opener=itself)
 
     def read(self) -> bytes:
         """All that `open` gives."""
@@ -69,11 +69,6 @@ class Stored:
             return read_at_once(self.at, self.size)
         with self.open() as stream:
             return stream.read()
-
-
-def _itself(path: str, flags: int) -> int:
-    """Open a file that was one when its folder was listed; a pipe by now keeps nobody waiting."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def numbered(files: Iterable[Stored]) -> tuple[Stored, ...]:
@@ -132,7 +127,7 @@ def unread(file: Stored) -> str:
     """Why a file cannot be opened now, as the system says; empty where it can."""
     try:
         # No stream is made of it: that takes longer than all else here.
-        os.close(_itself(file.at, os.O_RDONLY | os.O_CLOEXEC))
+        os.close(itself(file.at, os.O_RDONLY))
     except OSError as error:
         return str(error.strerror)
     return ""
@@ -211,7 +206,7 @@ def _unseen(name: str, what: str, error: OSError) -> Refused:
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
+    with open(path, "rb", opener=itself) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

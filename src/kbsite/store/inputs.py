@@ -14,7 +14,7 @@ from sys import intern, maxsize
 
 from msgspec import Struct
 
-from kbsite.store.at_once import read_at_once
+from kbsite.store.at_once import itself, read_at_once
 
 COMPILED = "__pycache__"
 """The folders that Python keeps compiled code in, which it makes of the rest."""
@@ -275,7 +275,7 @@ def _digest(path: str, status: os.stat_result) -> str:
     if stat.S_ISREG(status.st_mode):
         if status.st_size < _SMALL:
             return hashlib.sha256(read_at_once(path, status.st_size)).hexdigest()
-        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - a thousand of them
+        with open(path, "rb", 0, opener=itself) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     if stat.S_ISLNK(status.st_mode):
         return f"a link to {Path(path).readlink()}"

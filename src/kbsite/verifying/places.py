@@ -53,7 +53,7 @@ class FolderPlace:
             message = f"larger than {MOST_BYTES} bytes, which no file of a site is"
             raise InputError(message, path=self._folder / path)
         try:
-            return file.path.read_bytes()
+            return file.read()
         except OSError as error:
             message = f"cannot be read: {error.strerror}"
             raise InputError(message, path=self._folder / path) from error
