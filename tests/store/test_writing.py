@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -44,6 +47,71 @@ def test_what_a_link_leads_to_is_left_as_it_is(tmp_path: Path) -> None:
 
     assert (other.read_bytes(), place.read_bytes()) == (b"theirs", b"ours")
     assert not place.is_symlink()
+
+
+def plant_link(place: Path, other: Path) -> None:
+    place.symlink_to(other)
+
+
+def plant_name(place: Path, other: Path) -> None:
+    place.hardlink_to(other)
+
+
+def plant_pipe(place: Path, _: Path) -> None:
+    os.mkfifo(place)
+
+
+def plant_folder(place: Path, _: Path) -> None:
+    place.mkdir()
+
+
+@pytest.mark.parametrize("plant", [plant_link, plant_name, plant_pipe, plant_folder])
+def test_what_stands_where_a_file_is_written_first_is_left_as_it_is(
+    tmp_path: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    """Whoever made the folder knows that place, and may want another file to be written."""
+    other, place = tmp_path / "other", tmp_path / "run" / "audit.yaml"
+    other.write_bytes(b"theirs")
+    place.parent.mkdir()
+    plant(first_place(place), other)
+
+    write_bytes(place, b"ours")
+
+    assert (other.read_bytes(), place.read_bytes()) == (b"theirs", b"ours")
+    assert not place.is_symlink()
+    assert set(place.parent.iterdir()) == {place, first_place(place)}
+
+
+def first_place(place: Path) -> Path:
+    return place.with_name(f".{sha256(place.name.encode()).hexdigest()[:16]}.partial")
+
+
+def test_what_a_killed_writer_left_is_gone_after_the_next(tmp_path: Path) -> None:
+    first_place(tmp_path / "file").write_bytes(b"half of something longer")
+
+    write_bytes(tmp_path / "file", b"whole")
+
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"whole"]
+
+
+def test_of_two_who_write_a_file_at_once_nobody_sees_half(tmp_path: Path) -> None:
+    place, size = tmp_path / "file", 1_000_000
+    ends = Event()
+    write_bytes(place, b"a" * size)
+
+    def write(letter: bytes) -> None:
+        while not ends.is_set():
+            write_bytes(place, letter * size)
+
+    with ThreadPoolExecutor(2) as pool:
+        writers = [pool.submit(write, letter) for letter in (b"a", b"b")]
+        held = {place.read_bytes() for _ in range(500)}
+        ends.set()
+    for writer in writers:
+        writer.result()
+
+    assert held <= {b"a" * size, b"b" * size}
+    assert list(tmp_path.iterdir()) == [place]
 
 
 def test_nothing_is_left_of_a_file_that_does_not_become_whole(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
+import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,30 +19,64 @@ def write_bytes(path: Path, data: bytes, *, lasting: bool = False, fleeting: boo
     that is `fleeting` may be gone where this process is killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
     try:
-        with partial.open("wb") as stream:
-            stream.write(data)
-            if lasting:
-                stream.flush()
-                os.fsync(stream.fileno())
-        if fleeting:
-            # What takes the place of another file is brought to the disk at once, by ext4 at least.
-            path.unlink(missing_ok=True)
-        partial.replace(path)
-    except BaseException as error:
+        _write(path, data, lasting=lasting, fleeting=fleeting)
+    except OSError as error:
         # Nobody knows the other name, and who reads an error looks for this one.
-        if isinstance(error, OSError) and error.filename in (None, str(partial)):
-            error.filename = str(path)
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+        error.filename = str(path)
         raise
+
+
+def _write(path: Path, data: bytes, *, lasting: bool, fleeting: bool) -> None:
+    descriptor, partial = _begun(_partial(path))
+    # It is held until it has its name: somebody else who writes the file would begin it anew.
+    with open(descriptor, "wb") as stream:  # noqa: PTH123 - of a descriptor
+        try:
+            stream.write(data)
+            stream.flush()
+            if lasting:
+                os.fsync(descriptor)
+            if fleeting:
+                # What takes the place of another file is brought to the disk at once, by ext4 at
+                # least.
+                path.unlink(missing_ok=True)
+            partial.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
 
 
 def _partial(path: Path) -> Path:
     # Of one length for every name, and no name that a file of the folder could have itself.
     short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
     return path.with_name(f".{short}.partial")
+
+
+def _begun(partial: Path) -> tuple[int, Path]:
+    """An empty file, and its name, which nobody else writes to; what a dead writer left serves.
+
+    Where another one is at it, or a link, a pipe or a folder stands there, as whoever made the
+    folder may have meant, it has a name that nobody knows.
+    """
+    with suppress(OSError):
+        descriptor = os.open(partial, _WRITE | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held, there = os.fstat(descriptor), partial.lstat()
+            # Who had it may have given it its name by now, and what has two is somebody's file.
+            if os.path.samestat(held, there) and stat.S_ISREG(held.st_mode) and held.st_nlink == 1:
+                os.ftruncate(descriptor, 0)
+                return descriptor, partial
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+    other = partial.with_name(f".{secrets.token_hex(8)}.partial")
+    return os.open(other, _WRITE | os.O_EXCL, 0o666), other
+
+
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
 
 
 _PARTIAL = re.compile(r"\.[0-9a-f]{16}\.partial")
