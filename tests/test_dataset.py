@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from kbsite import dataset
 from kbsite.cli import kbsite
 from kbsite.dataset import LINE, MARKER, card, write_dataset
 from kbsite.dataset.card import card_at
+from kbsite.dataset.kept import STAGE
 from kbsite.errors import InputError, UsageError
 from kbsite.model.redaction import Span
 from kbsite.pages import listing
@@ -272,6 +274,30 @@ def test_an_export_mends_what_one_that_was_killed_left(
     if not first:
         assert tree(out) == tree(wanted)
     assert {path.name for path in out.glob(".kb*")} == {MARKER}
+
+
+def test_half_a_file_that_a_killed_export_left_is_no_part_of_the_next(
+    settings: Settings, tmp_path: Path
+) -> None:
+    out, wanted = tmp_path / "dataset", tmp_path / "wanted"
+    for folder in (out, wanted):
+        write_dataset(read(settings), folder)
+    (out / STAGE).mkdir()
+    (out / STAGE / ".0123456789abcdef.partial").write_text("half")
+    write_dataset(read(settings), out)
+
+    assert tree(out) == tree(wanted)
+
+
+def test_exports_into_one_folder_wait_for_each_other(settings: Settings, tmp_path: Path) -> None:
+    out, wanted, site = tmp_path / "dataset", tmp_path / "wanted", read(settings)
+    write_dataset(site, wanted)
+    with ThreadPoolExecutor(3) as pool:
+        exports = [pool.submit(write_dataset, site, out) for _ in range(30)]
+    for export in exports:
+        assert export.result() == 2
+
+    assert tree(out) == tree(wanted)
 
 
 def test_who_stands_in_the_folder_stays_there(

@@ -9,7 +9,6 @@ draft was begun. Lines of a draft that start with `#:` are told to the auditor, 
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -26,6 +25,7 @@ from kbsite.check.known import Known
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.audit import Audit
 from kbsite.model.finding import Finding, Severity
+from kbsite.store.alone import alone_in
 from kbsite.store.folders import sync
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
 from kbsite.store.records import record, yaml_record
@@ -102,7 +102,7 @@ def publish(folder: Path, draft: Path) -> Path:
     text = read_text(draft, LIMIT_YAML_BYTES)
     base = _BASE.search(text)
     path = folder / AUDIT
-    with writing(path), alone(folder):
+    with writing(path), alone_in(folder):
         if base is None:
             _put_new(path, _kept(draft, text))
         elif _digest(path) != base[1]:
@@ -121,17 +121,6 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise MachineError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keeps other auditors' commands from writing for this run; they wait."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _kept(draft: Path, text: str) -> str:

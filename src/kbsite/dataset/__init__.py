@@ -29,6 +29,7 @@ from kbsite.pages import listing
 from kbsite.pages.file_names import cut
 from kbsite.pages.page import Site
 from kbsite.pages.social import base_url
+from kbsite.store.alone import alone_in
 from kbsite.store.files import Stored
 from kbsite.store.runs import AUDIT, SIDECARS, SOLUTION, TRANSCRIPT, StoredRun
 from kbsite.store.swapping import put_in_place
@@ -47,9 +48,18 @@ def write_dataset(site: Site, out: Path) -> int:
 
     The folder itself is not replaced: somebody may stand in it, or it may be a disk of its own.
     Whoever is killed while a handful of names change places leaves some of them old, for the next
-    export to mend.
+    export to mend. Exports into one folder wait for each other.
     """
     out = out.resolve()
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: a file; name a folder")
+    out.mkdir(parents=True, exist_ok=True)
+    with alone_in(out):
+        return _exported(site, out)
+
+
+def _exported(site: Site, out: Path) -> int:
+    """Write the dataset into a folder that is there, and nobody else's; how many runs it holds."""
     _refuse_others(out)
     new = out / STAGE
     # Of an export that was killed.
@@ -83,7 +93,7 @@ def _write(site: Site, new: Path, out: Path) -> tuple[int, Written]:
     lines = [_line(site, run, new) for run in listed]
     write_text(new / RUNS, "".join(lines))
     write_text(new / CARD, whole)
-    for path in others(out, before.files) if out.is_dir() else ():
+    for path in others(out, before.files):
         if path != CARD and os.path.lexists(new / path):
             raise UsageError(f"{out / path}: not made by an export, so not replaced; move it away")
     made = (one.relative_to(new) for one in new.rglob("*") if not one.is_dir())
@@ -104,9 +114,7 @@ def _refuse_lost(out: Path) -> None:
 
 def _refuse_others(out: Path) -> None:
     """Raise UsageError where something stands that no export made, and that one would hide."""
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out}: a file; name a folder")
-    names = {one.name for one in out.iterdir()} if out.is_dir() else set()
+    names = {one.name for one in out.iterdir()}
     if MARKER in names:
         return
     # What the hub makes: a history, and a card that has a head at most.

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from kbsite.dataset.card import CARD, RUNS
+from kbsite.store.whole import is_left_over
 
 MARKER = ".kbsite-dataset"
 """File that says what an export wrote into a folder, so that the next one may replace just that."""
@@ -71,6 +72,8 @@ def _others(
         path = f"{at}{one.name}"
         if path in (MARKER, STAGE) or (files is None and path in OURS):
             continue
+        if is_left_over(Path(path)):
+            continue  # half a file, of an export that was killed
         if path in holding and one.is_dir(follow_symlinks=False):
             yield from _others(folder, f"{path}/", files, holding)
         elif files is None or path not in files:

@@ -26,6 +26,20 @@ def alone(out: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keeps others waiting who ask the same of a folder, which is there and stays.
+
+    It is the folder itself that is locked: nothing lies in it or beside it for that.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def is_taken(out: Path) -> bool:
     """Whether somebody builds or publishes there just now, so that others wait."""
     try:

@@ -29,11 +29,12 @@ def quote(named: str, where: str, label: str, text: str, config: Path | None) ->
       kbsite audit quote 050256 solution.py:12-20 --label "keyed on the pointer"
       kbsite audit quote 050256 transcript/stdout.jsonl@L34 --label "it knew" --text "the grader"
     """
-    from kbsite.auditing.drafts import alone, draft_path, writing
+    from kbsite.auditing.drafts import draft_path, writing
     from kbsite.auditing.quoting import address, cited, proven_quote
     from kbsite.cli.audit.printing import as_line, place, say
     from kbsite.errors import UsageError
     from kbsite.model.audit import Audit
+    from kbsite.store.alone import alone_in
     from kbsite.store.audits import add_quote
     from kbsite.store.records import yaml_record
     from kbsite.store.runs import AUDIT, read_run
@@ -47,7 +48,7 @@ def quote(named: str, where: str, label: str, text: str, config: Path | None) ->
     if not path.exists():
         raise UsageError(f"{path}: not there; begin with `kbsite audit new {folder.name}`")
     made = proven_quote(read_run(folder), meant, label, text)
-    with writing(path), alone(folder):
+    with writing(path), alone_in(folder):
         held = yaml_record(path, Audit).quotes
         if (address(made), made.text) in [(address(one), one.text) for one in held]:
             raise UsageError(f"{as_line(address(made))}: the audit quotes this already")
