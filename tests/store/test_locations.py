@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from kbsite.store.settings import Settings, moved, read_settings
         ("a:b", Path("a:b")),
         ("file:///data/my%20runs", Path("/data/my runs")),
         ("file://localhost/data", Path("/data")),
+        ("file:///a%23b%3F/%ff", Path(f"/a#b?/{os.fsdecode(bytes([255]))}")),
         ("s3://bench", Location("s3", "bench", "")),
         ("s3://bench/", Location("s3", "bench", "")),
         ("S3A://bench/a/b/", Location("s3", "bench", "a/b")),
@@ -39,7 +41,8 @@ def test_a_place_is_a_path_or_a_place_in_a_bucket(text: str, expected: Path | Lo
         "s3://", "s3://x", "s3:///runs", "s3://bench/../other", "s3://bench/a//b", "s3://bench/a/.",
         "s3://bench/a?b", "s3://bench/*", "s3://bench:9000/runs", "https://bench/runs",
         "simplecache::s3://bench/runs", "file::s3://bench", "file://host/runs", "file://",
-        "s3://be nch/a", "s3://bench/a\nb", "memory://x",
+        "s3://be nch/a", "s3://bench/a\nb", "memory://x", "file:///data/a%00b", "file:///data/a#b",
+        "file:///data/a?b",
     ],
 )  # fmt: skip
 def test_what_is_no_place_is_refused(text: str) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from msgspec import Struct
 
@@ -87,7 +87,12 @@ def _local(text: str) -> Path:
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost") or not parts.path:
         raise UsageError("file://...: expected three slashes before the path, as in file:///data")
-    return Path(unquote(parts.path))
+    path = os.fsdecode(unquote_to_bytes(parts.path))
+    if "\0" in path:
+        raise UsageError("file://...: holds a NUL, which no path does")
+    if parts.query or parts.fragment:
+        raise UsageError("file://...: ends at a ? or #; expected %3F or %23, where a name has one")
+    return Path(path)
 
 
 def cache_folder() -> Path:
