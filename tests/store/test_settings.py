@@ -9,7 +9,7 @@ from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config, Represents
 from kbsite.store.locations import CACHE
 from kbsite.store.records import InvalidFileError
-from kbsite.store.settings import Settings, config_path, denied_of, moved, read_settings
+from kbsite.store.settings import CONFIG, Settings, config_path, denied_of, moved, read_settings
 from tests.conftest import MakeSettings
 
 
@@ -193,3 +193,17 @@ def test_a_hidden_value_that_the_environment_lacks_is_told_where_it_is_named(
     error = told.value
     assert (error.path, error.line, error.key) == (path, 3, "redact.deny")
     assert "names the environment variable BENCH_KEY, which is not set" in error.message
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    config = tmp_path / CONFIG
+    for text, keys in (
+        ("jobs: -1\nurl: nowhere\nruns: ''\n", {"jobs", "url", "runs"}),
+        ("runs: x://y\nout: s3://\nproblems: /proc\n", {"runs", "out", "problems"}),
+    ):
+        config.write_text(f"title: Mine\n{text}")
+        with pytest.raises(InvalidFileError) as raised:
+            read_settings(config)
+        assert {(one.key, bool(one.line)) for one in raised.value.errors} == {
+            (key, True) for key in keys
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +80,9 @@ def config_path(start: Path) -> Path:
 def read_settings(path: Path) -> Settings:
     """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
     config = yaml_record(path, Config)
-    _refuse(path, config)
+    for found in (_unfit, _misplaced):
+        if wrongs := [error for one in found(path, config) for error in one.errors]:
+            raise InvalidFileError(wrongs)
     home = path.parent
     settings = Settings(
         config,
@@ -91,10 +93,7 @@ def read_settings(path: Path) -> Settings:
         prices=_prices(config, path),
         hardware=_hardware(config, path),
     )
-    for key in ("runs", "problems"):
-        if is_systems(_within(home, getattr(config, key))):
-            raise wrong(path, key, _SYSTEMS_OWN)
-    runs, out = (_placed(path, key, getattr(config, key)) for key in ("runs", "out"))
+    runs, out = place(config.runs), place(config.out)
     return moved(
         settings,
         _within(home, str(runs)) if isinstance(runs, Path) else runs,
@@ -105,33 +104,38 @@ def read_settings(path: Path) -> Settings:
 _SYSTEMS_OWN = "what the system shows of itself, of which reading has no end; expected a folder"
 
 
-def _placed(path: Path, key: str, text: str) -> Path | Location:
-    try:
-        return place(text)
-    except UsageError as error:
-        raise wrong(path, key, str(error)) from error
-
-
-def _refuse(path: Path, config: Config) -> None:
-    """Raise InvalidFileError where a text is no place, or no address, whatever it names."""
+def _unfit(path: Path, config: Config) -> Iterator[InvalidFileError]:
+    """Where a text is no place, or no address, whatever it names, or a number none that fits."""
     for key in ("runs", "problems", "prices", "hardware", "out"):
         if "\0" in getattr(config, key):
-            raise wrong(path, key, "holds a NUL; expected a path")
+            yield wrong(path, key, "holds a NUL; expected a path")
     for key in ("runs", "problems", "out"):
         if not getattr(config, key).strip():
-            raise wrong(path, key, "is empty; expected a folder (. is the one of this file)")
+            yield wrong(path, key, "is empty; expected a folder (. is the one of this file)")
     if config.out.startswith("/") and not Path(config.out).name:
-        raise wrong(path, "out", "expected a folder that a site can take the place of")
+        yield wrong(path, "out", "expected a folder that a site can take the place of")
     if "\0" in config.storage.cache:
-        raise wrong(path, "storage.cache", "holds a NUL; expected a path")
+        yield wrong(path, "storage.cache", "holds a NUL; expected a path")
     if config.most_file_bytes < LIMIT_BYTES:
         message = f"expected at least {LIMIT_BYTES}, which records may have"
-        raise wrong(path, "most_file_bytes", message)
+        yield wrong(path, "most_file_bytes", message)
     if config.jobs < 0:
-        raise wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
+        yield wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
-        raise wrong(path, "url", message)
+        yield wrong(path, "url", message)
+
+
+def _misplaced(path: Path, config: Config) -> Iterator[InvalidFileError]:
+    """Where a text that can be a path names no place that can be one of runs, or of a site."""
+    for key in ("runs", "problems"):
+        if is_systems(_within(path.parent, getattr(config, key))):
+            yield wrong(path, key, _SYSTEMS_OWN)
+    for key in ("runs", "out"):
+        try:
+            place(getattr(config, key))
+        except UsageError as error:
+            yield wrong(path, key, str(error))
 
 
 def _is_address(url: str) -> bool:
