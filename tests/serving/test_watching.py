@@ -115,12 +115,16 @@ def test_reading_and_the_neighbours_of_a_file_are_no_change(
     assert set(heard.queue) <= {str(tmp_path / "kbsite.yaml")}
 
 
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, "OS file watch limit reached"), RuntimeError("Too many open files (os error 24)")],
+)
 def test_what_the_system_cannot_tell_is_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def full(*places: Path, force_polling: bool, **settings: Any) -> Iterator[object]:
         if not force_polling:
-            raise OSError(28, "OS file watch limit reached")
+            raise error
         return watchfiles.watch(*places, force_polling=True, **settings)
 
     monkeypatch.setattr(watching, "watch", full)
