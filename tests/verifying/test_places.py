@@ -23,6 +23,7 @@ from click.testing import CliRunner, Result
 from kbsite.cli import kbsite
 from kbsite.errors import InputError, KbsiteError, MachineError, UsageError
 from kbsite.model.finding import Severity
+from kbsite.store.swapping import put_in_place
 from kbsite.verifying import mirror, remote, verify
 from kbsite.verifying.mirror import Mirror
 from kbsite.verifying.places import FolderPlace
@@ -305,6 +306,26 @@ def test_a_full_disk_here_makes_no_site_false(site: Path, monkeypatch: pytest.Mo
 def test_a_folder_that_cannot_be_listed_makes_no_site_false(folder: str, site: Path) -> None:
     with shut(site / folder), pytest.raises(MachineError, match="cannot be listed: Permission"):
         FolderPlace(site)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_site_that_is_built_anew_while_it_is_verified_is_not_called_false(
+    site: Path, tmp_path: Path, *, far: bool
+) -> None:
+    own, other = copy_of(site, tmp_path / "own"), copy_of(site, tmp_path / "other")
+    replace_in(other, "data/site.json", "Demo", "Another")
+    replace_in(other, "index.html", "Demo", "Another")
+    swaps = iter([put_in_place])
+
+    def tick(*_: object) -> None:
+        for swap in swaps:
+            swap(other, own)
+
+    with (
+        served(partial(Quiet, directory=str(own))) as url,
+        pytest.raises(MachineError, match="another site took the place of this one"),
+    ):
+        list(verify(UrlPlace(url) if far else FolderPlace(own), tick))
 
 
 def test_links_in_a_folder_are_not_followed(site: Path, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from kbsite.errors import InputError, MachineError
 from kbsite.store.files import UNLISTED, Refused, contents
+from kbsite.store.spares import MARKER
 
 MOST_BYTES = 1_000_000_000
 """Bytes of a file that are read."""
@@ -29,6 +31,10 @@ class Place(Protocol):
 
     def others(self) -> Sequence[Refused]:
         """What stands among the files and is none, such as a link, where that can be seen."""
+        ...
+
+    def state(self) -> object:
+        """Another one once another site took the place of this one, as far as can be seen."""
         ...
 
 
@@ -65,6 +71,20 @@ class FolderPlace:
     def others(self) -> Sequence[Refused]:
         """Links, devices, and what cannot be listed."""
         return self._others
+
+    def state(self) -> object:
+        """Which folder it is, and which build made it."""
+        return [_which(path) for path in (self._folder, self._folder / MARKER)]
+
+
+def _which(path: Path) -> tuple[int, ...] | None:
+    """What tells a file or a folder from all others; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    folder = stat.S_ISDIR(status.st_mode)
+    return status.st_dev, status.st_ino, 0 if folder else status.st_mtime_ns
 
 
 def below(names: frozenset[str] | None, folder: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ import socket
 import time
 import zlib
 from email.message import Message
+from hashlib import sha256
 from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urljoin, urlsplit
@@ -267,3 +268,16 @@ class UrlPlace:
     def others(self) -> tuple[()]:
         """Nor what else is there."""
         return ()
+
+    def state(self) -> object:
+        """What those files hold of which most changes of a site change one."""
+        return [self._digest(path) for path in _TOLD]
+
+    def _digest(self, path: str) -> str:
+        try:
+            return sha256(self.read(path) or b"").hexdigest()
+        except InputError:
+            return ""  # it is told where the file is held against what follows
+
+
+_TOLD = ("data/site.json", "data/runs.json", "data/redaction.json")

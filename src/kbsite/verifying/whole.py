@@ -69,9 +69,24 @@ T = TypeVar("T")
 def verify(place: Place, tick: Tick | None = None) -> Iterator[Finding]:
     """Everything that the site says and that does not follow from the raw data it publishes.
 
-    InputError where there is no site, MachineError where it cannot be fetched. Paths of findings
-    are those of the site.
+    InputError where there is no site, MachineError where it cannot be fetched, or another one took
+    its place meanwhile, as builds do: then nothing is said of either. Paths of findings are those
+    of the site.
     """
+    before = place.state()
+    wrong: InputError | None = None
+    try:
+        yield from _findings(place, tick)
+    except InputError as error:
+        wrong = error
+    if place.state() != before:
+        message = "another site took the place of this one while it was verified; verify it again"
+        raise MachineError(f"{message}: what was found is about neither") from wrong
+    if wrong:
+        raise wrong
+
+
+def _findings(place: Place, tick: Tick | None) -> Iterator[Finding]:
     held, wrong = _read(place, SITE, Published)
     if held is None and not wrong:
         message = "missing; expected a site that kbsite made, with everything that is under data/"
