@@ -384,6 +384,29 @@ def test_a_service_that_goes_away_is_told_and_gone_on_with(
     assert copied(folder) == whole("demo/0", "demo/1", "demo/2")
 
 
+def test_a_listing_that_breaks_off_between_two_pages_has_nothing_vanish(
+    storage: Storage, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(storage.files), "retries", 1)
+    for number in range(3):
+        put_run(storage, f"demo/{number}")
+    bring(storage, folder)
+    call = storage.files.call_s3
+
+    def in_small_pages(method: str, **asked: object) -> object:
+        small = {"MaxKeys": 4} if method == "list_objects_v2" else {}
+        return call(method, **small, **asked)
+
+    # As some proxies do: with an answer that holds nothing.
+    monkeypatch.setattr(storage.files, "call_s3", in_small_pages)
+    storage.service.before = lambda asked: 200 if "continuation-token" in asked.query else None
+    with pytest.raises(UnreachableError):
+        bring(storage, folder)
+    assert copied(folder) == whole("demo/0", "demo/1", "demo/2")
+    storage.service.before = None
+    assert bring(storage, folder).kept == 9
+
+
 def test_what_is_not_there_is_told_and_the_copy_stays(storage: Storage, folder: Path) -> None:
     put_run(storage, "demo/one")
     bring(storage, folder)

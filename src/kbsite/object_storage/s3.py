@@ -47,7 +47,10 @@ class S3:
                     held["Key"], held["Size"], tag, held["LastModified"].timestamp(),
                     tag if _MD5.fullmatch(tag) else "",
                 )  # fmt: skip
-            if not page.get("IsTruncated"):
+            if "IsTruncated" not in page:
+                # An answer of nothing is none of S3: what was not listed yet would have vanished.
+                raise ConnectionError("no page of a listing")
+            if not page["IsTruncated"]:
                 return
             more = {"ContinuationToken": page["NextContinuationToken"]}
 
