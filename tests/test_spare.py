@@ -189,6 +189,31 @@ def test_what_somebody_took_from_the_site_or_put_in_its_place_is_made_again(
         assert tree(build(settings).out) == from_nothing(settings)
 
 
+@pytest.mark.parametrize("changes", [False, True])
+def test_what_somebody_did_after_the_clock_was_set_back_is_mended(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, *, changes: bool
+) -> None:
+    now, left, ahead = time.time_ns, spares.left, 3600 * 10**9
+    monkeypatch.setattr(spares, "SMALL", 500)
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "time_ns", lambda: now() + ahead)
+        patched.setattr(spares, "left", lambda out: left(out) + ahead)
+        build(settings)
+        note(settings, "Read.")
+        site = build(settings).out
+    next(site.glob("runs/*_b_*/index.html")).unlink()
+    (site / "runs" / "strange.html").write_text("Not ours.")
+    for round_ in range(3):
+        if changes:
+            note(settings, f"Read, {round_}.")
+        with monkeypatch.context() as patched:
+            # What the last build wrote bears the time of then until this one writes it.
+            if not round_:
+                patched.setattr(spares, "left", lambda out: left(out) + ahead)
+            build(settings)
+        assert tree(site) == from_nothing(settings)
+
+
 def test_what_somebody_did_to_the_site_costs_it_no_spare(settings: Settings) -> None:
     """Without one, nobody could tell later that two of its files have changed places."""
     site = build(settings).out

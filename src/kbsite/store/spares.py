@@ -9,6 +9,7 @@ A spare is only ever there whole: whoever works on it gives it another name firs
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -119,8 +120,12 @@ def amiss(out: Path, since: int) -> Amiss | None:
         return None
     held = by_folder(files)
     last = left(out)
+    since = since or last
+    if max(since, last) > time.time_ns():
+        # The clock was set back since then: whatever changed may bear an earlier time.
+        since = last = 0
     trees = out, spare_path(out)
-    site, spare = (looked_at(tree, held, since or last, last) for tree in trees)
+    site, spare = (looked_at(tree, held, since, last) for tree in trees)
     gone: list[str] = []
     for folder in site.stirred | spare.stirred:
         if held[folder]:

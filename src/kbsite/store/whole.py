@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -72,7 +71,7 @@ def _begun(partial: Path) -> tuple[int, Path]:
             os.close(descriptor)
             raise
         os.close(descriptor)
-    other = partial.with_name(f".{secrets.token_hex(8)}.partial")
+    other = partial.with_name(f".{os.urandom(8).hex()}.partial")
     return os.open(other, _WRITE | os.O_EXCL, 0o666), other
 
 
