@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from kbsite.store.at_once import itself
+from kbsite.store.swapping import remove
 from kbsite.store.writing import write_bytes
 
 T = TypeVar("T")
@@ -19,9 +23,23 @@ def read_told(path: Path, kind: type[T]) -> T | None:
     Nothing is lost without it: the next build makes everything.
     """
     try:
-        return _decoded(path.read_bytes(), kind)
+        return _decoded(_held(path), kind)
     except (OSError, ValueError, msgspec.ValidationError):
         return None
+
+
+def _held(path: Path) -> bytes:
+    """What a file holds; OSError for all else that somebody may have put there."""
+    with open(path, "rb", opener=itself) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(f"{path}: no file")
+        return stream.read()
+
+
+def _put(path: Path, data: bytes) -> None:
+    if path.is_dir():
+        remove(path)
+    write_bytes(path, data, fleeting=True)
 
 
 def _decoded(data: bytes, kind: type[T]) -> T:
@@ -35,7 +53,7 @@ def _decoded(data: bytes, kind: type[T]) -> T:
 
 def write_told(path: Path, value: object) -> None:
     """Write what `read_told` reads, whole."""
-    write_bytes(path, _encoded(value), fleeting=True)
+    _put(path, _encoded(value))
 
 
 def _encoded(value: object) -> bytes:
@@ -77,14 +95,14 @@ def write_sealed_with(path: Path, value: object, body: bytes) -> None:
 
 def _unsealed(path: Path) -> bytes:
     """What stands behind the seal of a file; ValueError where it is damaged."""
-    seal, _, data = path.read_bytes().partition(b"\n")
+    seal, _, data = _held(path).partition(b"\n")
     if seal != _seal(data):
         raise ValueError(f"{path}: is not what was written")
     return data
 
 
 def _seal_up(path: Path, data: bytes) -> None:
-    write_bytes(path, b"\n".join([_seal(data), data]), fleeting=True)
+    _put(path, b"\n".join([_seal(data), data]))
 
 
 def _seal(data: bytes) -> bytes:
