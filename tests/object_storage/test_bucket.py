@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from kbsite.object_storage import PROVIDERS, open_bucket
 from kbsite.object_storage.failures import StorageError, explained
 from kbsite.object_storage.gcs import Gcs
 from kbsite.store.locations import SCHEMES, Location
+from tests.object_storage.conftest import Storage
 
 
 def test_every_scheme_has_a_provider() -> None:
@@ -41,6 +44,33 @@ def test_no_text_of_a_library_is_repeated() -> None:
         assert isinstance(told, StorageError)
         assert "s3cret" not in str(told)
         assert type(error).__name__ in str(told)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(OSError(errno.ENOSPC, "x"), "s3://bench/x: cannot be kept on this machine: No space left"),
+     (OSError(errno.EDQUOT, "x"), "s3://bench/x: cannot be kept on this machine: Disk quota"),
+     (OSError(errno.EFBIG, "x"), "s3://bench/x: cannot be kept on this machine: File too large"),
+     (PermissionError(errno.EACCES, "x", "/cache/x"), "/cache/x: Permission denied"),
+     (FileNotFoundError(errno.ENOENT, "x", "/site/x"), "/site/x: No such file or directory")],
+)  # fmt: skip
+def test_what_this_machine_refuses_is_not_said_of_the_storage(error: OSError, said: str) -> None:
+    told = explained(error, "s3://bench/x", "AWS_ACCESS_KEY_ID")
+
+    assert isinstance(told, MachineError)
+    assert str(told).startswith(said)
+
+
+def test_a_file_that_is_gone_here_is_no_object_that_the_bucket_lacks(
+    storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MachineError, match="gone: No such file or directory"):
+        storage.at("site").send(Path("gone"), "a", "text/plain", "no-cache")
+    storage.put("site/a")
+    (entry,) = storage.at("site").entries()
+    with pytest.raises(MachineError, match="target: No such file or directory"):
+        storage.at("site").fetch(entry, Path("nowhere") / "target")
 
 
 def test_objects_of_google_are_listed_with_their_generation() -> None:

@@ -47,7 +47,7 @@ class Bucket:
         """
         with self._telling(entry.key):
             bound = _Bound(entry, self.url(entry.key))
-            self.filesystem.get_file(self._path(entry.key), str(target), callback=bound)
+            self.filesystem.get_file(self._path(entry.key), str(target.absolute()), callback=bound)
             if target.stat().st_size != entry.size or not self._is_listed(entry, target):
                 raise _changed(self.url(entry.key))
 
@@ -72,7 +72,8 @@ class Bucket:
         """Let an object hold what a file holds: at once, so that nobody sees half of it."""
         headers = self.provider.sent_as(content_type, cache_control)
         with self._telling(key):
-            self.filesystem.put_file(str(source), self._path(key), chunksize=_PART, **headers)
+            file = str(source.absolute())
+            self.filesystem.put_file(file, self._path(key), chunksize=_PART, **headers)
 
     def drop(self, key: str) -> None:
         """Delete an object."""

@@ -5,10 +5,10 @@ Texts of libraries and services may hold addresses with signatures, names of acc
 
 from __future__ import annotations
 
-import errno
+import os
 import re
 
-from kbsite.errors import InputError, KbsiteError, MachineError
+from kbsite.errors import FULL, InputError, KbsiteError, MachineError
 
 _UNREACHABLE = {
     "ClientConnectionError", "ClientPayloadError", "ConnectionError", "ConnectTimeoutError",
@@ -48,6 +48,8 @@ def explained(error: BaseException, url: str, credentials: str) -> KbsiteError:
     code = _code(error)
     if isinstance(error, KbsiteError):
         return error
+    if isinstance(error, OSError) and not code and (told := _of_machine(error, url)):
+        return told
     if names & _NO_CREDENTIALS:
         return MachineError(f"{url}: no credentials; set {credentials}")
     if names & _UNREACHABLE or code in _BUSY:
@@ -58,14 +60,26 @@ def explained(error: BaseException, url: str, credentials: str) -> KbsiteError:
     return _of_object(error, url, credentials, f" ({code})" if code else "")
 
 
+def _of_machine(error: OSError, url: str) -> MachineError | None:
+    """What this machine refuses, and no service: what those say of objects names no path here."""
+    if not isinstance(error.errno, int):
+        return None
+    why = os.strerror(error.errno)
+    if error.errno in FULL:
+        cure = "free some space, or set `cache` under `storage` in kbsite.yaml"
+        return MachineError(f"{url}: cannot be kept on this machine: {why}; {cure}")
+    place = error.filename
+    if isinstance(place, str) and place.startswith("/"):
+        return MachineError(f"{place}: {why}")
+    return None
+
+
 def _of_object(error: BaseException, url: str, credentials: str, told: str) -> KbsiteError:
     if isinstance(error, FileNotFoundError):
         return MissingError(f"no such bucket or object{told}", path=url)
     if isinstance(error, PermissionError):
         cure = f"check what they may do there, and {credentials}"
         return StorageError(f"the storage refuses these credentials{told}; {cure}", path=url)
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return MachineError(f"{url}: no space is left on this machine; free some, or set `cache`")
     cure = f"; {_AGAIN}" if _FAILED.search(told) else ""
     return StorageError(f"the storage failed: {type(error).__name__}{told}{cure}", path=url)
 
