@@ -291,6 +291,14 @@ def test_a_page_of_another_host_that_leads_here_gets_nothing(server: Running) ->
     assert server.get("/", Host="localhost.evil.example").status == 421
     assert server.get("/", Host=f"LOCALHOST:{port}").status == 200
     assert server.get("/", Host=f"[::1]:{port}").status == 200
+    assert server.get("/", Host="127.0.0.1.evil.example").status == 421
+    assert server.get("/", Host="10.0.0.1").status == 421
+
+
+def test_every_loopback_address_that_is_listened_on_answers(tmp_path: Path) -> None:
+    with running(tmp_path, host="127.0.0.2") as server:
+        assert server.url.startswith("http://127.0.0.2:")
+        assert server.get("/").status == 404
 
 
 def test_a_connection_is_used_again(server: Running) -> None:

@@ -16,8 +16,9 @@ from click.testing import CliRunner
 
 from kbsite.cli import serve
 from kbsite.errors import MachineError, UsageError
+from kbsite.serving.answers import is_loopback
 from kbsite.serving.builder import Outcome
-from kbsite.serving.served import Serving, Told, is_loopback
+from kbsite.serving.served import Serving, Told
 from kbsite.store.files import folder_digest
 from kbsite.store.settings import Settings
 from tests.conftest import MakeRun, MakeSettings

@@ -56,8 +56,9 @@ def serve(  # noqa: PLR0913 - each option is an argument
       kbsite serve --watch
     """
     try:
+        from kbsite.serving.answers import is_loopback
         from kbsite.serving.builder import Source
-        from kbsite.serving.served import Serving, Told, is_loopback
+        from kbsite.serving.served import Serving, Told
     except ImportError as error:
         cure = "install it with: pip install 'kbsite[serve]'"
         raise MachineError(f"`kbsite serve` cannot be used here: {error}; {cure}") from error

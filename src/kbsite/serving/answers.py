@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -46,7 +47,6 @@ _LAST_NONE = re.compile(r"(?<=bytes=)-0+$")
 _BEYOND = f"{1 << 62}-"
 """A range that no file has: aiohttp takes the last 0 bytes of one for all of them."""
 _PAGE = Path("404.html")
-_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 Injected = Callable[[bytes], bytes]
 """What is added to a page on its way."""
@@ -120,11 +120,19 @@ def _careful(answers: Answers) -> Callable[..., Awaitable[web.StreamResponse]]:
     async def careful(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        if answers.local and _host(request) not in _HOSTS:
+        if answers.local and not is_loopback(_host(request)):
             return web.Response(status=421, text="This serves localhost only.\n")
         return await handler(request)
 
     return careful
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there, or is called so."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _host(request: web.Request) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -15,7 +14,14 @@ from aiohttp import web
 
 from kbsite import assets
 from kbsite.errors import MachineError, UsageError
-from kbsite.serving.answers import LONGEST_LINE, Answers, add_site, application, failures
+from kbsite.serving.answers import (
+    LONGEST_LINE,
+    Answers,
+    add_site,
+    application,
+    failures,
+    is_loopback,
+)
 from kbsite.serving.builder import Builder, Outcome, Source
 from kbsite.serving.live import Live
 from kbsite.serving.watching import Changes, lost, watched
@@ -100,14 +106,6 @@ class Serving:
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self.end)
         await self._end.wait()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 async def _follow(source: Source, live: Live, told: Told) -> None:
