@@ -240,6 +240,17 @@ def test_a_service_that_goes_away_is_told_and_gone_on_with(
     assert files_of(storage) == whole(site_of(2, range(3)))
 
 
+def test_what_stands_for_a_folder_keeps_nobody_from_publishing_there(
+    tmp_path: Path, storage: Storage
+) -> None:
+    for key in ("site/", "site/runs/"):
+        storage.put(key, b"")
+    done = publish(storage.at("site"), write_site(tmp_path / "site", site_of(1, range(1))))
+
+    assert (done.findings, done.dropped) == ([], 0)
+    assert {"", "runs/", "index.html"} <= {entry.key for entry in storage.at("site").entries()}
+
+
 def test_objects_of_others_are_left_alone(tmp_path: Path, storage: Storage) -> None:
     site = write_site(tmp_path / "site", site_of(1, range(1)))
     storage.put("other/theirs.txt")

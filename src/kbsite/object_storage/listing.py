@@ -34,7 +34,7 @@ def listing(bucket: Bucket) -> Listing:
     found = Listing()
     taken: dict[str, Entry] = {}
     for entry in bucket.entries():
-        if _is_marker(entry):
+        if is_marker(entry):
             continue
         why = refusal(entry.key) or _ambiguous(bucket, entry.key)
         if why:
@@ -82,7 +82,7 @@ def _refused(bucket: Bucket, key: str, why: str) -> Finding:
     return Finding(Severity.ERROR, bucket.url(key), f"not taken: {why}")
 
 
-def _is_marker(entry: Entry) -> bool:
+def is_marker(entry: Entry) -> bool:
     """Whether it stands for a folder: tools for buckets make such objects."""
     return entry.size == 0 and (entry.key.endswith("/") or not entry.key)
 

@@ -21,7 +21,7 @@ from kbsite.object_storage.bucket import Bucket
 from kbsite.object_storage.digests import Digests, digests
 from kbsite.object_storage.failures import MissingError
 from kbsite.object_storage.headers import RULES, cache_control, content_type
-from kbsite.object_storage.listing import refusal
+from kbsite.object_storage.listing import is_marker, refusal
 from kbsite.object_storage.manifest import INTENT, MANIFEST, Manifest, Sent, decoded, encoded
 from kbsite.object_storage.order import dropping, sending
 from kbsite.object_storage.provider import Entry
@@ -184,7 +184,7 @@ class _Publishing:
         return files
 
     def _listed(self) -> dict[str, Entry]:
-        return {entry.key: entry for entry in self.bucket.entries()}
+        return {entry.key: entry for entry in self.bucket.entries() if not is_marker(entry)}
 
     def _told(self, there: Mapping[str, Entry], name: str) -> Manifest | None:
         """What a manifest in the bucket says; None where there is none that can be used."""
