@@ -266,6 +266,30 @@ def test_objects_of_others_are_left_alone(tmp_path: Path, storage: Storage) -> N
     assert "left alone" in finding.text
 
 
+def test_an_object_of_others_in_the_place_of_a_new_file_stays_and_is_told(
+    tmp_path: Path, storage: Storage
+) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)))
+    publish(storage.at("site"), site)
+    storage.put("site/theirs.html", b"theirs")
+    storage.put("site/same.html", b"same")
+    more = {"theirs.html": "ours", "same.html": "same", "new.html": "new"}
+    for _ in range(2):
+        done = publish(storage.at("site"), write_site(site, site_of(2, range(1)) | more))
+        (finding,) = done.findings
+        assert finding.severity is Severity.ERROR
+        assert finding.text.endswith(
+            "site/theirs.html: error: not published: kbsite did not publish what stands there;"
+            " delete it, or take it elsewhere, and publish again"
+        )
+        assert storage.look("site")["theirs.html"] == b"theirs"
+        assert storage.look("site")["new.html"] == b"new"
+    assert done.sent == 0
+    storage.drop("site/theirs.html")
+    assert publish(storage.at("site"), site).findings == []
+    assert storage.look("site")["theirs.html"] == b"ours"
+
+
 def test_a_manifest_that_cannot_be_read_costs_sending_all_again(
     tmp_path: Path, storage: Storage
 ) -> None:

@@ -78,6 +78,8 @@ class _Before:
     """When that was begun, by the clock of the service."""
     whole: bool
     """Whether none was broken off."""
+    known: bool
+    """Whether it is known what was published."""
 
     @property
     def ours(self) -> set[str]:
@@ -124,6 +126,7 @@ class _Publishing:
         there = self._listed()
         before = self._before(there)
         self._tell_of_foreign(there, before, files)
+        self._leave(there, before, files, held)
         wanted = [key for key in files if not before.holds(held[key], there.get(key))]
         gone = [key for key in there if key in before.ours and key not in files]
         self.done.kept = len(files) - len(wanted)
@@ -164,7 +167,8 @@ class _Publishing:
         manifest, intent = (self._told(there, name) for name in _OWN)
         whole = manifest is not None and intent is None
         begun = there[INTENT].written if intent else 0.0
-        return _Before(manifest or Manifest(), intent or Manifest(), begun, whole)
+        known = manifest is not None
+        return _Before(manifest or Manifest(), intent or Manifest(), begun, whole, known)
 
     def _files(self) -> dict[str, Stored]:
         """The files of the site that can be objects, by name."""
@@ -205,6 +209,19 @@ class _Publishing:
             message = f"not published by kbsite, and left alone; one of {len(foreign)} such objects"
             url = self.bucket.url(foreign[0])
             self.done.findings.append(Finding(Severity.WARNING, url, message))
+
+    def _leave(
+        self, there: Mapping[str, Entry], before: _Before, files: dict[str, Stored],
+        held: dict[str, Digests],
+    ) -> None:  # fmt: skip
+        """Let go of the files in whose places other objects stand that kbsite did not publish."""
+        cure = "delete it, or take it elsewhere, and publish again"
+        message = f"not published: kbsite did not publish what stands there; {cure}"
+        for key in [key for key in files if key in there and key not in before.ours]:
+            same = (there[key].md5, there[key].size) == (held[key].md5, held[key].size)
+            if before.known and not same:
+                self.done.findings.append(Finding(Severity.ERROR, self.bucket.url(key), message))
+                del files[key], held[key]
 
     def _send(
         self, wanted: list[str], there: Collection[str], files: Mapping[str, Stored],
