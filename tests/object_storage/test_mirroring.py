@@ -7,9 +7,11 @@ import os
 import resource
 import shutil
 import signal
+import time
 from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,6 +228,27 @@ def test_what_a_service_tells_no_md5_of_is_taken_if_it_is_still_there(
     storage.at("runs").fetch(replace(entry, md5=md5), folder.parent / "target")
 
     assert (folder.parent / "target").stat().st_size == entry.size
+
+
+def test_a_service_that_tells_no_etags_is_read_by_the_times_of_its_objects(
+    storage: Storage, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = storage.files.call_s3
+
+    def without(method: str, **asked: object) -> dict[str, Any]:
+        told: dict[str, Any] = call(method, **asked)
+        for one in (told, *told.get("Contents", ())):
+            one.pop("ETag", None)
+        return told
+
+    monkeypatch.setattr(storage.files, "call_s3", without)
+    put_run(storage, "demo/one")
+    assert bring(storage, folder).findings == []
+    assert bring(storage, folder).kept == 3
+    time.sleep(1.1)  # times of objects are told in whole seconds
+    storage.put("runs/demo/one/transcript/stdout.jsonl", b"two")
+    assert bring(storage, folder).fetched == 1
+    assert copied(folder)["demo/one/transcript/stdout.jsonl"] == b"two"
 
 
 def test_what_somebody_wrote_into_the_copy_is_not_lost(storage: Storage, folder: Path) -> None:

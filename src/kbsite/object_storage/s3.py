@@ -42,7 +42,7 @@ class S3:
         while True:
             page = filesystem.call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix, **more)
             for held in page.get("Contents", ()):
-                tag = str(held["ETag"]).strip('"')
+                tag = _version(held)
                 yield Entry(
                     held["Key"], held["Size"], tag, held["LastModified"].timestamp(),
                     tag if _MD5.fullmatch(tag) else "",
@@ -57,7 +57,7 @@ class S3:
     def version(self, filesystem: Any, path: str) -> str:
         """The ETag that an object has now."""
         bucket, _, key = path.partition("/")
-        return str(filesystem.call_s3("head_object", Bucket=bucket, Key=key)["ETag"]).strip('"')
+        return _version(filesystem.call_s3("head_object", Bucket=bucket, Key=key))
 
     def sent_as(self, content_type: str, cache_control: str) -> Mapping[str, Any]:
         """Arguments of put_object."""
@@ -66,3 +66,12 @@ class S3:
     def ambiguous(self, key: str) -> bool:
         """Whether s3fs would read a version out of it."""
         return "?versionId=" in key
+
+
+def _version(held: Mapping[str, Any]) -> str:
+    """The ETag of an object; where its service tells none, when it was written.
+
+    Of what is written anew within a second, with as many bytes, nobody knows then.
+    """
+    tag = str(held.get("ETag", "")).strip('"')
+    return tag or f"{int(held['LastModified'].timestamp())} s"
