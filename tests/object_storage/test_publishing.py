@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite.errors import UsageError
+from kbsite.errors import MachineError, UsageError
 from kbsite.model.finding import Severity
 from kbsite.object_storage import Bucket, publish, publishing
 from kbsite.object_storage.failures import StorageError, UnreachableError
@@ -24,6 +24,7 @@ from kbsite.reading import MARKER
 from tests.object_storage.conftest import SECRET, Storage
 from tests.object_storage.service import Request
 from tests.object_storage.sites import of_one, reached, site_of, write_site
+from tests.shut import shut
 
 KILLS = int(os.environ.get("KILLS", "3"))
 FORK = multiprocessing.get_context("fork")
@@ -354,6 +355,31 @@ def test_a_name_that_no_key_can_have_is_told_and_left_out(tmp_path: Path, storag
         "not published: its name holds a control character, which not every service takes",
     ]
     assert set(files_of(storage)) == {"index.html", MARKER}
+
+
+def test_a_folder_that_cannot_be_listed_has_nothing_deleted(
+    tmp_path: Path, storage: Storage
+) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(2)))
+    publish(storage.at("site"), site)
+    before = files_of(storage)
+    with shut(site / "runs"), pytest.raises(MachineError, match="cannot be listed: Permission"):
+        publish(storage.at("site"), site)
+
+    assert files_of(storage) == before
+
+
+def test_what_is_no_file_is_told_and_left_out(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)))
+    (site / "link.html").symlink_to("index.html")
+    os.mkfifo(site / "pipe")
+    done = publish(storage.at("site"), site)
+
+    assert [finding.text.removeprefix(f"{site}/") for finding in done.findings] == [
+        "link.html: error: not published: a symbolic link (to index.html)",
+        "pipe: error: not published: a pipe, a socket or a device",
+    ]
+    assert files_of(storage) == whole(site_of(1, range(1)))
 
 
 def test_a_page_comes_after_what_it_leads_to_and_goes_before() -> None:

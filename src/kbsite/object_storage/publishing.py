@@ -15,7 +15,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from kbsite.errors import UsageError
+from kbsite.errors import MachineError, UsageError
 from kbsite.model.finding import Finding, Severity
 from kbsite.object_storage.bucket import Bucket
 from kbsite.object_storage.digests import Digests, digests
@@ -171,21 +171,31 @@ class _Publishing:
         return _Before(manifest or Manifest(), intent or Manifest(), begun, whole, known)
 
     def _files(self) -> dict[str, Stored]:
-        """The files of the site that can be objects, by name."""
+        """The files of the site that can be objects, by name.
+
+        MachineError where nobody sees what a folder of it holds: all that would be deleted.
+        """
+        found, refused = contents(self.site)
+        for odd in refused:
+            if odd.severity is Severity.ERROR:
+                raise MachineError(f"{self.site / odd.name}: {odd.told}")
+            self._tell_of_unsent(odd.name, odd.reason)
         files = {}
-        for file in contents(self.site)[0]:
+        for file in found:
             why = refusal(file.name)
             if not why and self.bucket.provider.ambiguous(file.name):
                 why = "it could mean another object"
             if not why and _CONTROL.search(file.name):
                 why = "its name holds a control character, which not every service takes"
             if why:
-                message = f"not published: {why}"
-                path = str(self.site / file.name)
-                self.done.findings.append(Finding(Severity.ERROR, path, message))
+                self._tell_of_unsent(file.name, why)
             else:
                 files[file.name] = file
         return files
+
+    def _tell_of_unsent(self, name: str, why: str) -> None:
+        path = str(self.site / name)
+        self.done.findings.append(Finding(Severity.ERROR, path, f"not published: {why}"))
 
     def _listed(self) -> dict[str, Entry]:
         return {entry.key: entry for entry in self.bucket.entries() if not is_marker(entry)}
