@@ -369,6 +369,17 @@ def test_a_folder_that_cannot_be_listed_has_nothing_deleted(
     assert files_of(storage) == before
 
 
+@pytest.mark.parametrize("name", [".git/config", ".git", ".hg/store/data/a.i", ".svn/wc.db"])
+def test_versions_of_a_site_are_nobodys_to_read(
+    tmp_path: Path, storage: Storage, name: str
+) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)) | {name: "https://me:s3cret@host"})
+    done = publish(storage.at("site"), site)
+
+    assert done.findings == []
+    assert files_of(storage) == whole(site_of(1, range(1)))
+
+
 def test_what_is_no_file_is_told_and_left_out(tmp_path: Path, storage: Storage) -> None:
     site = write_site(tmp_path / "site", site_of(1, range(1)))
     (site / "link.html").symlink_to("index.html")

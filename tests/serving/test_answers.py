@@ -14,6 +14,7 @@ import pytest
 
 from kbsite.serving.answers import CSP, SEARCHING
 from kbsite.store.swapping import put_in_place
+from kbsite.store.writing import write_text
 from tests.serving.running import Running, running
 
 PAGE = b"<!doctype html><html><head><title>x</title></head><body>home</body></html>"
@@ -293,6 +294,16 @@ def test_a_page_of_another_host_that_leads_here_gets_nothing(server: Running) ->
     assert server.get("/", Host=f"[::1]:{port}").status == 200
     assert server.get("/", Host="127.0.0.1.evil.example").status == 421
     assert server.get("/", Host="10.0.0.1").status == 421
+
+
+def test_versions_that_somebody_keeps_of_a_site_are_not_served(tmp_path: Path) -> None:
+    for name in (".git/config", ".hg/hgrc", "runs/.git/config"):
+        write_text(tmp_path / name, "secret")
+    with running(tmp_path) as server:
+        for path in ("/.git/config", "/.git", "/%2egit/config", "/.hg/hgrc"):
+            assert server.get(path).status == 404
+        # What a run has of that kind is a file of the site, as others of a run are.
+        assert server.get("/runs/.git/config").body == b"secret"
 
 
 def test_every_loopback_address_that_is_listened_on_answers(tmp_path: Path) -> None:

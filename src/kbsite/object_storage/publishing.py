@@ -29,6 +29,7 @@ from kbsite.object_storage.together import together
 from kbsite.reading import MARKER
 from kbsite.store.alone import alone
 from kbsite.store.files import Stored, contents
+from kbsite.store.swapping import VERSIONS
 
 if TYPE_CHECKING:
     from kbsite.model.work import Tick
@@ -173,15 +174,20 @@ class _Publishing:
     def _files(self) -> dict[str, Stored]:
         """The files of the site that can be objects, by name.
 
-        MachineError where nobody sees what a folder of it holds: all that would be deleted.
+        MachineError where nobody sees what a folder of it holds: all that would be deleted. What
+        keeps versions of a site is no part of it.
         """
         found, refused = contents(self.site)
         for odd in refused:
+            if _is_of_versions(odd.name):
+                continue
             if odd.severity is Severity.ERROR:
                 raise MachineError(f"{self.site / odd.name}: {odd.told}")
             self._tell_of_unsent(odd.name, odd.reason)
         files = {}
         for file in found:
+            if _is_of_versions(file.name):
+                continue
             why = refusal(file.name)
             if not why and self.bucket.provider.ambiguous(file.name):
                 why = "it could mean another object"
@@ -260,6 +266,11 @@ class _Publishing:
             file.write(encoded(manifest))
             file.flush()
             self.bucket.send(Path(file.name), name, "application/json", "no-cache")
+
+
+def _is_of_versions(name: str) -> bool:
+    """Whether it is of what keeps the versions of a site: nobody's to read who reads the site."""
+    return name.partition("/")[0] in VERSIONS
 
 
 def _each(work: Callable[[str], None], keys: list[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from kbsite.pages.page import INDEX
+from kbsite.store.swapping import VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,11 @@ NOWHERE = Place(None)
 def place_of(site: Path, raw_path: str) -> Place:
     """What an address's path, still quoted, means within a site.
 
-    Links are not followed, nor does a quoted slash part names: a path has one meaning or none.
+    Links are not followed, nor does a quoted slash part names: a path has one meaning or none. What
+    keeps versions of a site is no part of it.
     """
     names = _names(raw_path)
-    if names is None:
+    if names is None or (names[:1] and names[0] in VERSIONS):
         return NOWHERE
     path = site
     for name in names:
