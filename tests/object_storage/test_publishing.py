@@ -357,6 +357,16 @@ def test_a_name_that_no_key_can_have_is_told_and_left_out(tmp_path: Path, storag
     assert set(files_of(storage)) == {"index.html", MARKER}
 
 
+def test_a_site_that_somebody_emptied_has_nothing_deleted(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(2)))
+    publish(storage.at("site"), site)
+    write_site(site, {})  # as `rm -r site/*` leaves it: the marker begins with a dot
+    with pytest.raises(UsageError, match="no site; make it with `kbsite build`"):
+        publish(storage.at("site"), site)
+
+    assert files_of(storage) == whole(site_of(1, range(2)))
+
+
 def test_a_folder_that_cannot_be_listed_has_nothing_deleted(
     tmp_path: Path, storage: Storage
 ) -> None:

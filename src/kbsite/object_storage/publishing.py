@@ -26,6 +26,7 @@ from kbsite.object_storage.manifest import INTENT, MANIFEST, Manifest, Sent, dec
 from kbsite.object_storage.order import dropping, sending
 from kbsite.object_storage.provider import Entry
 from kbsite.object_storage.together import together
+from kbsite.pages.page import INDEX
 from kbsite.reading import MARKER
 from kbsite.store.alone import alone
 from kbsite.store.files import Stored, contents
@@ -63,7 +64,8 @@ def publish(bucket: Bucket, site: Path, tick: Tick | None = None) -> Published:
     StorageError or UnreachableError where the bucket does not take it: what it held until then is
     whole, and the next time goes on.
     """
-    if not (site / MARKER).is_file():
+    # Of a site that somebody emptied, what begins with a dot may be left.
+    if not all((site / name).is_file() for name in (MARKER, INDEX)):
         raise UsageError(f"{site}: no site; make it with `kbsite build`")
     with alone(site):
         return _Publishing(bucket, site).bring(tick)
