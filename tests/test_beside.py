@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -145,3 +148,24 @@ def test_items_and_their_long_texts_are_the_same_wherever_they_are_rendered(
     assert told(beside_=ahead) == told(beside_=False)
     longs = [page for _, pages in told(beside_=ahead) for page in pages]
     assert longs == [f"text-L{line}-1.html" for line in range(400, number + 1, 400)]
+
+
+def no_file() -> IO[bytes]:
+    raise OSError(errno.ENOSPC, "no room")
+
+
+def full_disk() -> IO[bytes]:
+    return Path("/dev/full").open("w+b")
+
+
+@pytest.mark.usefixtures("cores")
+@pytest.mark.parametrize("file", [no_file, full_disk])
+def test_items_are_rendered_here_where_there_is_no_room_for_those_of_a_copy(
+    file: Callable[[], IO[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kbsite.pages.rendered.nameless", file)
+    held, reading = row(LONG), Reading("run", lambda _: None, LongTexts())
+    with closing(Rendered(held, reading, ahead=True)) as rendered:
+        html = [rendered.html(index) for index in range(LONG)]
+    assert f"line {LONG} " in html[-1]
+    assert len({page.page for page in reading.long_texts.take()}) == LONG // 400

@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from tempfile import TemporaryFile
 from typing import Generic, TypeVar, cast
 from weakref import finalize
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from kbsite.model.event import AnyEvent, ToolResult
 from kbsite.model.transcript import FileDiff, Placed, Step
+from kbsite.store.nameless import nameless
 
 Place = tuple[int, int]
 """Where something begins, and how many bytes it is."""
@@ -45,7 +45,7 @@ class Aside(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         """OSError where there can be no such file."""
         self._packed = msgspec.msgpack.Decoder(kind)
-        with TemporaryFile() as file:
+        with nameless() as file:
             self._file = os.dup(file.fileno())
         # Steps are handed on, and nobody knows who is the last to ask one.
         finalize(self, os.close, self._file)

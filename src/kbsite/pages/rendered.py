@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from contextlib import suppress
-from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from kbsite.beside import Waiting, beside
 from kbsite.pages.long_text import LongText
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item
+from kbsite.store.nameless import nameless
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading
@@ -41,7 +41,7 @@ class Rendered:
         self._file: IO[bytes] | None = None
         if ahead and len(row) >= LONG:
             with suppress(OSError):
-                self._file = TemporaryFile()  # noqa: SIM115 - `close` closes it
+                self._file = nameless()
                 self._waiting = beside(self._second_half)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest.mock import patch
@@ -59,6 +60,9 @@ def stranger() -> Iterator[int]:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     pid = int(done.stdout)
+    # The kernel closes files of who started it a moment before it gives a program its name.
+    while Path(f"/proc/{pid}/comm").read_text() != "sleep\n":
+        time.sleep(0.001)
     yield pid
     os.kill(pid, 9)
 
