@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -20,12 +21,12 @@ from kbsite.store.spares import MARKER
 from kbsite.store.told import read_told, write_told
 
 
-class Program(Struct, frozen=True):
+class Program(Struct, frozen=True, dict=True):
     """The files that make a site: code, templates, static files."""
 
     files: Mapping[str, Input]
 
-    @property
+    @cached_property
     def code(self) -> str:
         """A digest of the code, which all pages hang on, and of what it reads."""
         apart = tuple(f"{assets.folder(name).absolute()}/" for name in assets.INCLUDED)
@@ -59,7 +60,7 @@ def program(before: Mapping[str, Input], heard: Collection[str] | None = None) -
     return Program({path: file for path, file in held.items() if COMPILED not in path})
 
 
-class Standing(Struct, frozen=True):
+class Standing(Struct, frozen=True, dict=True):
     """The site that stands, in short."""
 
     program: dict[str, Input] = field(default_factory=dict)
@@ -80,7 +81,7 @@ class Standing(Struct, frozen=True):
     hidden: dict[str, int] = field(default_factory=dict)
     """How many passages of runs are hidden, by rule."""
 
-    @property
+    @cached_property
     def code(self) -> str:
         """A digest of the code that made it; empty where nothing stands."""
         return Program(self.program).code if self.program else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -83,7 +83,7 @@ class PageMaking(Struct, dict=True):
 
     def make(self, tick: Tick | None) -> list[Finding]:
         """Put every file of the site in its place; what could not be made."""
-        self._copy_static()
+        copy_static = cache(self._copy_static)
         pages = list(every(self.prepared.site))
         found: dict[str, tuple[Finding, ...]] = {}
         unread: dict[str, tuple[Finding, ...]] = {}
@@ -105,7 +105,9 @@ class PageMaking(Struct, dict=True):
         self._ready(sum(task.run is not None for task in spread))
         if self.stays:
             self._do(Here(), [task for task in tasks if not task.run], told)
-        self._do(self.engine, spread, told)
+        # Copies that make pages have no need of it.
+        self._do(self.engine, spread, told, lambda _: copy_static())
+        copy_static()
         told_of = json_text(self.prepared.site.redactions)
         self.prepared.output.write_bytes(REDACTION, told_of.encode())
         # They came in any order: what is told of them stands in that of the pages.
@@ -170,8 +172,9 @@ class PageMaking(Struct, dict=True):
         return self.prepared.key(page) if page.path in self.prepared.earlier.pages else None
 
     def _do(
-        self, engine: Engine, tasks: Sequence[Task], told: Callable[[Task, Done], None]
-    ) -> None:
+        self, engine: Engine, tasks: Sequence[Task], told: Callable[[Task, Done], None],
+        meanwhile: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
         """Let tasks be done; of one that is lost, tell what there is in its place."""
 
         def given(number: int, held: Done | Lost) -> None:
@@ -185,7 +188,7 @@ class PageMaking(Struct, dict=True):
 
         self.read.update(task.run.folder for task in tasks if task.run)
         weights = [self.prepared.weight(task) for task in tasks]
-        engine.each(errand(self.prepared), tasks, weights, given)
+        engine.each(errand(self.prepared), tasks, weights, given, meanwhile)
 
     def _without(self, task: Task, lost: Lost) -> Done:
         why = f"the process that did this was {lost.why}"

@@ -9,7 +9,7 @@ from typing import Final
 
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redacted import RedactedFile, Redactions
-from kbsite.model.redaction import Hidden, Span
+from kbsite.model.redaction import Hidden
 from kbsite.redaction.titles import must_not_happen, title
 
 MOST_LINES: Final = 20
@@ -55,13 +55,12 @@ def unwanted(hidden: Mapping[str, Hidden]) -> Iterator[Finding]:
     """What should not have been in a run at all, as warnings: one for a file and a rule."""
     for folder, one in sorted(hidden.items()):
         for name, spans in sorted(one.files.items()):
-            held: dict[str, list[Span]] = {}
-            for span in spans:
-                held.setdefault(span.rule, []).append(span)
-            for rule in sorted(filter(must_not_happen, held)):
+            # Of very many passages hardly any are such.
+            for rule in sorted(filter(must_not_happen, {span.rule for span in spans})):
+                held = [span for span in spans if span.rule == rule]
                 path = f"{folder}/{one.names.get(name, name)}"
                 message = (
-                    f"{len(held[rule])} passages are hidden on the site: {title(rule)}; revoke what"
+                    f"{len(held)} passages are hidden on the site: {title(rule)}; revoke what"
                     " it is, or tell kbsite.yaml under redact.allow that it is no secret"
                 )
-                yield Finding(Severity.WARNING, path, message, held[rule][0].line or None, rule)
+                yield Finding(Severity.WARNING, path, message, held[0].line or None, rule)
