@@ -44,6 +44,11 @@ def one_core() -> Iterator[None]:
 _ONE_CORE: ContextVar[bool] = ContextVar("_ONE_CORE", default=False)
 
 
+def is_a_core_left() -> bool:
+    """Whether work may be done beside the work."""
+    return not _ONE_CORE.get() and cores() > 1
+
+
 class Waiting(Generic[T]):
     """Some work that was started. Called, it waits for it, and gives what it gave."""
 
@@ -52,7 +57,7 @@ class Waiting(Generic[T]):
         self._patient = patient
         self._copy: int | None = None
         self._told = -1
-        if not _ONE_CORE.get() and can_copy() and cores() > 1:
+        if can_copy() and is_a_core_left():
             with suppress(OSError):
                 self._copy, self._told = copied(self._tell)
 

@@ -127,6 +127,10 @@ def _hide(
     return lambda _: hiding
 
 
+def _load_what_hides() -> None:
+    import kbsite.hiding  # noqa: F401
+
+
 def _load_what_makes(*, anew: bool) -> None:
     from kbsite.build.making import load
 
@@ -184,7 +188,10 @@ def _standings(
     now = _meanwhile(settings, before, heard, look, anew=memory is None)
     held = (
         look().applied(before.inputs) if look
-        else inputs(places, before.inputs, heard, most=most)
+        else inputs(
+            places, before.inputs, heard, most=most,
+            meanwhile=_nothing if before.program else _load_what_hides,
+        )
     )  # fmt: skip
     again = memory is not None and memory.owes_a_look and heard is None
     return before, structs.replace(now, inputs=held, begun=begun), again, folders

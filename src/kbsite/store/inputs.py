@@ -11,10 +11,15 @@ from itertools import compress
 from operator import is_not
 from pathlib import Path
 from sys import intern, maxsize
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kbsite.beside import is_a_core_left
 from kbsite.store.at_once import itself, read_at_once
+
+if TYPE_CHECKING:
+    from kbsite.store.read_beside import ReadBeside
 
 COMPILED = "__pycache__"
 """The folders that Python keeps compiled code in, which it makes of the rest."""
@@ -91,6 +96,7 @@ def inputs(
     heard: Collection[str] | None = None,
     apart: str = "",
     most: MostBytes = any_bytes,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> dict[str, Input]:
     """Every regular file at or below `places`, by absolute path.
 
@@ -100,17 +106,17 @@ def inputs(
 
     With `heard`, only what lies at or below those paths can be another than `before`, or stand
     beside them; nothing else is looked at. Nobody looks into folders called `apart`, where all is
-    looked at.
+    looked at. `meanwhile` is done before large files are waited for, where all is looked at.
     """
     roots = [str(place.absolute()) for place in places]
     if heard is None or any(path in roots for path in heard):
-        return _everything(places, _Look(before, apart, most))
+        return _everything(places, _Look(before, apart, most), meanwhile)
     within = tuple(f"{root}/" for root in roots)
     ours = {path for path in heard if path.startswith(within)}
     try:
         return _told(ours, before, most)
     except OSError:
-        return _everything(places, _Look(before, apart, most))
+        return _everything(places, _Look(before, apart, most), meanwhile)
 
 
 def _told(heard: Collection[str], before: Mapping[str, Input], most: MostBytes) -> dict[str, Input]:
@@ -136,9 +142,12 @@ def _without(
     return kept
 
 
-def _everything(places: Iterable[Path], look: _Look) -> dict[str, Input]:
+def _everything(
+    places: Iterable[Path], look: _Look, meanwhile: Callable[[], None]
+) -> dict[str, Input]:
     look.at([str(place.absolute()) for place in places if place.is_file()])
     look.all_below([str(place.absolute()) for place in places if place.is_dir()])
+    meanwhile()
     return look.found()
 
 
@@ -160,9 +169,12 @@ class _Look:
         self.same: list[str] = []
         """Those that are as they were."""
         self.other: dict[str, Input] = {}
+        self._beside: ReadBeside[_Asked, _Read] | None = None
 
     def found(self) -> dict[str, Input]:
         """All of them."""
+        for path, known, held in self._beside.found() if self._beside else ():
+            self._take(path, known, held)
         return joined(self._before, self._before.keys() - set(self.same), self.other)
 
     def at(self, paths: Iterable[str]) -> list[str]:
@@ -217,7 +229,21 @@ class _Look:
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
-        held = input_of(path, status, known, self._most)
+        if status.st_size >= _LARGE and not (known and known.fits(path, status)):
+            if self._beside is None and is_a_core_left():
+                from kbsite.store.read_beside import ReadBeside  # most builds read no such file
+
+                self._beside = ReadBeside(self._read)
+            if self._beside is not None:
+                self._beside.ask((path, known, status))
+                return
+        self._take(path, known, input_of(path, status, known, self._most))
+
+    def _read(self, asked: _Asked) -> _Read:
+        path, known, status = asked
+        return path, known, input_of(path, status, known, self._most)
+
+    def _take(self, path: str, known: Input | None, held: Input | None) -> None:
         if held is None:
             return
         if held is known:
@@ -233,6 +259,12 @@ def joined(
     held = {path: file for path, file in before.items() if path not in out} if out else dict(before)
     return held | {path: other[path] for path in sorted(other)}
 
+
+_LARGE = 1_000_000
+"""Bytes from which a file is read beside the others."""
+
+_Asked = tuple[str, "Input | None", os.stat_result]
+_Read = tuple[str, "Input | None", "Input | None"]
 
 _SMALL = 200_000
 """Bytes of a file that is read at once: a buffer to read it piece by piece takes longer to make."""
