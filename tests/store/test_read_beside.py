@@ -16,7 +16,7 @@ from kbsite.store.read_beside import ReadBeside
 
 
 def test_it_reads_all_in_their_order_by_one_thread() -> None:
-    reading = ReadBeside(lambda number: (number, threading.get_ident()))
+    reading = ReadBeside[int, tuple[int, int]](lambda number: (number, threading.get_ident()))
     for number in range(50):
         reading.ask(number)
     found = reading.found()
@@ -32,7 +32,7 @@ def test_nothing_asked_is_nothing_found_and_no_thread() -> None:
 
 
 def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
-    reading = ReadBeside(lambda number: 1 // number)
+    reading = ReadBeside[int, int](lambda number: 1 // number)
     for number in (1, 0, 2):
         reading.ask(number)
     with pytest.raises(ZeroDivisionError):
