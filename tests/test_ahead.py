@@ -13,8 +13,9 @@ import pytest
 from msgspec import structs
 
 from kbsite import ahead
-from kbsite.ahead import Ahead, Place
+from kbsite.ahead import Ahead
 from kbsite.beside import OWN, copied
+from kbsite.fold.aside import Place
 from kbsite.model.event import Event
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.transcripts import transcript

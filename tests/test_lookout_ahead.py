@@ -13,6 +13,7 @@ from kbsite import ahead, alarms, build, lookout, transcripts
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Here, copies
 from kbsite.engines.copies import Copies
+from kbsite.fold.aside import Place
 from kbsite.lookout import Lookout
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import StoredRun, read_run
@@ -132,7 +133,7 @@ def test_what_copies_hand_on_is_not_held_in_memory_until_pages_are_made(
     packed: list[int] = []
     keeps = ahead.Ahead.add
 
-    def add(self: ahead.Ahead, run_id: str, place: ahead.Place | None) -> None:
+    def add(self: ahead.Ahead, run_id: str, place: Place | None) -> None:
         packed.append(place[1] if place else 0)
         keeps(self, run_id, place)
 

@@ -14,13 +14,11 @@ from typing import IO
 import msgspec
 from msgspec import Struct, field
 
+from kbsite.fold.aside import Place
 from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.store.runs import StoredRun
 from kbsite.transcripts import transcript
-
-Place = tuple[int, int]
-"""Where something begins in a file, and how many bytes it is."""
 
 
 class Ahead(Struct):

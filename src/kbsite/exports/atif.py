@@ -192,9 +192,10 @@ class _Names(Struct):
 
 
 class _Below(Struct):
-    """The sub-agents that an agent's trajectory holds those of, behind its own steps."""
+    """What is known of an agent's steps once they are written: how many, and who is below them."""
 
     ids: _Names
+    steps: int = 0
     found: list[tuple[str, AgentLog]] = field(default_factory=list)
 
     def id_of(self, log: AgentLog) -> str:
@@ -202,19 +203,6 @@ class _Below(Struct):
         trajectory_id = self.ids.of(log.id)
         self.found.append((trajectory_id, log))
         return trajectory_id
-
-
-class _Counted:
-    """Steps that are counted while they are gone through."""
-
-    def __init__(self, steps: Iterable[Json]) -> None:
-        self._steps = steps
-        self.count = 0
-
-    def __iter__(self) -> Iterator[Json]:
-        for step in self._steps:
-            self.count += 1
-            yield step
 
 
 class _Writer(Struct):
@@ -234,14 +222,13 @@ class _Writer(Struct):
         `tail` tells what ends it, given its number of steps.
         """
         below = _Below(self.ids)
-        written = _Counted(self._steps(log, below))
         yield "{"
         yield from _members({"schema_version": VERSION, **head}, first=True)
-        yield from _list("steps", ([_json(step)] for step in written))
+        yield from _list("steps", ([_json(step)] for step in self._steps(log, below)))
         for other in more:
             below.id_of(other)
         yield from _list("subagent_trajectories", map(self._below, below.found))
-        yield from _members(tail(written.count))
+        yield from _members(tail(below.steps))
         yield "}"
 
     def _below(self, found: tuple[str, AgentLog]) -> Iterator[str]:
@@ -258,14 +245,15 @@ class _Writer(Struct):
     def _steps(self, log: AgentLog, below: _Below) -> Iterator[Json]:
         """The steps of an agent; `below` takes the sub-agents that they start."""
         calls = _Names()
-        number = 0
-        for number, group in enumerate(groups(log.steps), start=1):
+        for group in groups(log.steps):
             if isinstance(group, Turn):
                 facts = self._turn(group, calls, below)
             else:
                 facts = self._other(group.event)
-            yield filled({"step_id": number, **facts}) | {"message": facts["message"]}
-        if not number:
+            below.steps += 1
+            yield filled({"step_id": below.steps, **facts}) | {"message": facts["message"]}
+        if not below.steps:
+            below.steps = 1
             yield {"step_id": 1, "source": "system", "message": NOTHING}
 
     def _turn(self, turn: Turn, calls: _Names, below: _Below) -> Json:

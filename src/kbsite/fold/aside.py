@@ -17,7 +17,7 @@ from kbsite.model.transcript import FileDiff, Placed, Step
 from kbsite.store.nameless import nameless
 
 Place = tuple[int, int]
-"""Where something begins, and how many bytes it is."""
+"""Where something begins in a file, and how many bytes it is."""
 T = TypeVar("T")
 
 _WRITTEN = 1_000_000
@@ -45,10 +45,10 @@ class Aside(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         """OSError where there can be no such file."""
         self._packed = msgspec.msgpack.Decoder(kind)
-        with nameless() as file:
-            self._file = os.dup(file.fileno())
+        file = nameless()
+        self._file = file.fileno()
         # Steps are handed on, and nobody knows who is the last to ask one.
-        finalize(self, os.close, self._file)
+        finalize(self, file.close)
         self._written = 0
         self._waits = bytearray()
         self._known: dict[Place, T] = {}
@@ -61,6 +61,7 @@ class Aside(Generic[T]):
         """
         try:
             data = msgspec.msgpack.encode(record)
+            # What cannot be unpacked again is found now, where it can still stay in memory.
             self._packed.decode(data)
         except (OverflowError, RecursionError, TypeError, ValueError):
             return None

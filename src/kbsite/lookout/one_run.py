@@ -10,9 +10,10 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from kbsite import alarms
-from kbsite.ahead import Ahead, Place
+from kbsite.ahead import Ahead
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Errand, Lost, Parcel
+from kbsite.fold.aside import Place
 from kbsite.harnesses import module_of
 from kbsite.lookout.noticed import Noticed, Reading, Scan
 from kbsite.model.alarm import Alarm

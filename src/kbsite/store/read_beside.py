@@ -12,7 +12,11 @@ Read = TypeVar("Read")
 
 
 class ReadBeside(Generic[Asked, Read]):
-    """A thread that reads what it is asked for, one after the other, from the first one on."""
+    """A thread that reads what it is asked for, one after the other, from the first one on.
+
+    The standard library's pools have the end of a process wait for all that they were asked for:
+    a key that ends a build would be heard when the last large file is read.
+    """
 
     def __init__(self, read: Callable[[Asked], Read]) -> None:
         self._read = read

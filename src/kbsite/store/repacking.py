@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from typing import IO
 
 from kbsite.model.redaction import Span, covered
+from kbsite.store.nameless import nameless
 from kbsite.store.zipped import listed, opened
 
 
@@ -19,7 +19,7 @@ def repacked(stream: IO[bytes], spans: Sequence[Span]) -> IO[bytes]:
     within: dict[int, list[Span]] = {}
     for span in spans:
         within.setdefault(span.member, []).append(span)
-    target = tempfile.TemporaryFile()  # noqa: SIM115 - whoever reads it closes it
+    target = nameless()  # whoever reads it closes it
     try:
         with listed(stream) as old, zipfile.ZipFile(target, "w") as new:
             for number, info in enumerate(old.infolist()):
