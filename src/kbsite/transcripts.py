@@ -147,9 +147,14 @@ LARGE = 48_000_000
 much."""
 
 
+def is_large(held: Sequence[Stored]) -> bool:
+    """Whether files tell so much that it is laid aside."""
+    return sum(file.size for file in held) >= LARGE
+
+
 def aside(held: Sequence[Stored], kind: type[T]) -> Aside[T] | None:
     """Where what large files tell goes; None for others, and where there is no room for it."""
-    if sum(file.size for file in held) < LARGE:
+    if not is_large(held):
         return None
     with suppress(OSError):
         return Aside(kind)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Generic, TypeVar, cast
+from math import isnan, nan
+from typing import Generic, TypeVar, cast, overload
 from weakref import finalize
 
 import msgspec
 from msgspec import Struct
 
 from kbsite.model.event import AnyEvent, ToolResult
-from kbsite.model.transcript import FileDiff, Placed, Step
+from kbsite.model.transcript import AgentLog, FileDiff, Placed, Step
+from kbsite.model.usage import Usage
 from kbsite.store.nameless import nameless
 
 Place = tuple[int, int]
@@ -34,6 +37,9 @@ class Told(Struct, frozen=True, array_like=True):
     """What came back, if it is a call."""
     diffs: tuple[FileDiff, ...]
     """What it changed."""
+    anchor: str = ""
+    """Its permalink, and that of its result."""
+    result_anchor: str = ""
 
 
 class Aside(Generic[T]):
@@ -149,29 +155,130 @@ class StepAside(Placed, frozen=True, kw_only=True):
         )
 
 
+class Places:
+    """Places in a row, or None for what has none: each takes sixteen bytes."""
+
+    def __init__(self) -> None:
+        self._begins, self._sizes = array("Q"), array("Q")
+
+    def append(self, place: Place | None) -> None:
+        """Take one more."""
+        begin, size = place or _NOWHERE
+        self._begins.append(begin)
+        self._sizes.append(size)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._begins)
+
+    def __getitem__(self, number: int) -> Place | None:
+        """One of them."""
+        size = self._sizes[number]
+        return (self._begins[number], size) if size else None
+
+    def __setitem__(self, number: int, place: Place | None) -> None:
+        """Put another one in the place of one."""
+        self._begins[number], self._sizes[number] = place or _NOWHERE
+
+
+_NOWHERE: Place = (0, 0)
+"""No record has no bytes."""
+
+
+class Steps(Sequence[Step]):
+    """The steps of an agent, of which no more is in memory than where each lies."""
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self._places = Places()
+        self._elapsed, self._behind = array("d"), array("d")
+        self._usage: dict[int, Usage] = {}
+        self._agents: dict[int, tuple[AgentLog, ...]] = {}
+        self._whole: dict[int, Step] = {}
+        """Those that lie nowhere."""
+        self._aside: Aside[Told] | None = None
+        for step in steps:
+            self._append(step)
+
+    def _append(self, step: Step) -> None:
+        number = len(self)
+        if not isinstance(step, StepAside):
+            self._whole[number] = step
+            self._places.append(None)
+            self._elapsed.append(nan)
+            self._behind.append(0.0)
+            return
+        self._aside = step.aside
+        self._places.append(step.place)
+        self._elapsed.append(nan if step.elapsed is None else step.elapsed)
+        self._behind.append(step.behind)
+        if step.usage.known:
+            self._usage[number] = step.usage
+        if step.agents:
+            self._agents[number] = step.agents
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, number: int) -> Step: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Step]: ...
+    def __getitem__(self, number: int | slice) -> Step | list[Step]:
+        """One of them, or several."""
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        place = self._places[number]
+        number %= len(self)
+        if place is None or self._aside is None:
+            return self._whole[number]
+        told = self._aside.at(place)
+        elapsed = self._elapsed[number]
+        step = StepAside(
+            aside=self._aside, place=place, anchor=told.anchor,
+            elapsed=None if isnan(elapsed) else elapsed, behind=self._behind[number],
+            result_anchor=told.result_anchor, agents=self._agents.get(number, ()),
+            usage=self._usage.get(number, _NONE),
+        )  # fmt: skip
+        # It answers all that a step is asked.
+        return cast("Step", step)
+
+
+_NONE = Usage()
+
+
+def kept_as(held: Sequence[Step], others: Iterable[Step]) -> Sequence[Step]:
+    """Other steps, kept as some are: in memory, or where each lies."""
+    return Steps(others) if isinstance(held, Steps) else tuple(others)
+
+
 class Row(Generic[T]):
     """Records in a row, which a file holds if there is one to take them."""
 
     def __init__(self, aside: Aside[T] | None) -> None:
         self._aside = aside
-        self._held: list[T | Place] = []
+        self._places = Places()
+        self._held: dict[int, T] = {}
+        """What no file holds, by its number."""
 
     def append(self, record: T) -> None:
         """Take one more."""
         place = self._aside.put(record) if self._aside is not None else None
-        self._held.append(record if place is None else place)
+        if place is None:
+            self._held[len(self)] = record
+        self._places.append(place)
 
     def __len__(self) -> int:
         """How many there are."""
-        return len(self._held)
+        return len(self._places)
 
     def __getitem__(self, number: int) -> T:
         """One of them."""
-        held = self._held[number]
-        if self._aside is not None and isinstance(held, tuple):
-            return self._aside.at(held)
-        return cast("T", held)
+        place = self._places[number]
+        if self._aside is None or place is None:
+            return self._held[number]
+        return self._aside.at(place)
 
     def __iter__(self) -> Iterator[T]:
         """All of them, one in memory at a time."""
-        return (self[number] for number in range(len(self._held)))
+        return (self[number] for number in range(len(self)))

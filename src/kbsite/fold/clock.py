@@ -15,6 +15,7 @@ from math import inf
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.fold.aside import kept_as
 from kbsite.model.event import Message, Thought, ToolCall
 from kbsite.model.transcript import AgentLog, Step, Transcript
 
@@ -58,9 +59,17 @@ def _by_one_clock(log: AgentLog, before: float) -> AgentLog:
     behind = seconds_behind(log.steps)
     if not (before or any(behind) or any(step.agents for step in log.steps)):
         return log
-    steps = [_moved(step, before + own) for step, own in zip(log.steps, behind, strict=True)]
-    same = all(one is other for one, other in zip(steps, log.steps, strict=True))
-    return log if same else replace(log, steps=tuple(steps))
+    changed = False
+
+    def by_it() -> Iterator[Step]:
+        nonlocal changed
+        for step, own in zip(log.steps, behind, strict=True):
+            told = _moved(step, before + own)
+            changed = changed or told is not step
+            yield told
+
+    steps = kept_as(log.steps, by_it())
+    return replace(log, steps=steps) if changed else log
 
 
 def _moved(step: Step, seconds: float) -> Step:
@@ -74,15 +83,15 @@ def _moved(step: Step, seconds: float) -> Step:
 
 
 def _begun_at(log: AgentLog, start: float) -> AgentLog:
-    steps = [
+    steps = (
         replace(
             step,
             elapsed=None if step.elapsed is None else step.elapsed - start,
             agents=tuple([_begun_at(agent, start) for agent in step.agents]),
         )
         for step in log.steps
-    ]
-    return replace(log, steps=tuple(steps))
+    )
+    return replace(log, steps=kept_as(log.steps, steps))
 
 
 def _known(step: Step) -> Iterator[float]:
@@ -105,7 +114,8 @@ def seconds_behind(steps: Sequence[Step]) -> list[float]:
         files.setdefault(step.event.source.file, []).append(number)
     found = [0.0] * len(steps)
     for numbers in files.values():
-        own = _Clock([steps[number] for number in numbers]).behind()
+        alone = len(files) == 1
+        own = _Clock(steps if alone else [steps[number] for number in numbers]).behind()
         for number, seconds in zip(numbers, own, strict=True):
             found[number] = seconds
     return found

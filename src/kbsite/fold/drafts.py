@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import cast
+from typing import Protocol, cast
 
 from msgspec import Struct, field
 
-from kbsite.fold.aside import Aside, Place, StepAside, Told
-from kbsite.model.event import AnyEvent, Event, ToolCall, ToolResult, Trace
+from kbsite.fold.aside import Aside, Places, StepAside, Told
+from kbsite.model.event import AnyEvent, Event, ToolResult
 from kbsite.model.transcript import AgentLog, FileDiff, Step
-from kbsite.model.usage import Usage, total
+from kbsite.model.usage import Usage
 
 
 class Draft(Struct):
@@ -24,49 +24,16 @@ class Draft(Struct):
     diffs: list[FileDiff] = field(default_factory=list)
     before: tuple[str | None, ...] = ()
     """What its diffs were taken against, until its result comes."""
-    usages: dict[str, Usage] = field(default_factory=dict)
-    """Tokens by message: one that has no row of its own is counted at the row before it."""
     gone: bool = False
     """Whether it turned out to be the result of a later call, and is shown there."""
-    place: Place | None = None
-    """Where what it tells was laid aside; here is no more of it then than where its event stands,
-    and which call it is."""
 
-    def lay_aside(self, aside: Aside[Told]) -> None:
-        """Put what it tells into a file; what cannot be put there stays."""
-        event = cast("AnyEvent", self.event)
-        self.place = aside.put(Told(event, self.result, tuple(self.diffs)))
-        if self.place is not None:
-            self.event, self.result, self.diffs = _outline(event), None, []
-
-    def take_back(self, aside: Aside[Told]) -> None:
-        """Have what it tells again, if it was laid aside."""
-        if self.place is not None:
-            told = aside.at(self.place)
-            self.event, self.result, self.diffs = told.event, told.result, [*told.diffs]
-            self.place = None
-
-    def step(
-        self, first: datetime | None, agents: tuple[AgentLog, ...], aside: Aside[Told] | None
-    ) -> Step:
+    def step(self, first: datetime | None, agents: tuple[AgentLog, ...], usage: Usage) -> Step:
         """The step, with the sub-agents that it started; `first` is when the session began."""
         at = self.event.at
-        elapsed = (at - first).total_seconds() if at and first else None
-        usage = total(self.usages.values())
-        if aside is not None and self.place is None:
-            # A call that nothing came back from, or a result that no call asked for.
-            self.lay_aside(aside)
-        if aside is not None and self.place is not None:
-            told = StepAside(
-                aside=aside, place=self.place, anchor=self.anchor, elapsed=elapsed,
-                result_anchor=self.result_anchor, agents=agents, usage=usage,
-            )  # fmt: skip
-            # It answers all that a step is asked.
-            return cast("Step", told)
         return Step(
             event=cast("AnyEvent", self.event),
             anchor=self.anchor,
-            elapsed=elapsed,
+            elapsed=(at - first).total_seconds() if at and first else None,
             result=self.result,
             result_anchor=self.result_anchor,
             diffs=tuple(self.diffs),
@@ -75,22 +42,93 @@ class Draft(Struct):
         )
 
 
-def given_up(drafts: list[Draft]) -> Iterator[Draft]:
-    """All of some drafts, none of which is there afterwards.
+class Drafts(Protocol):
+    """The drafts of an agent in their order, each known by its number from then on."""
 
-    Memory has no room for all drafts of a long transcript and all its steps.
-    """
-    drafts.reverse()
-    while drafts:
-        yield drafts.pop()
+    def append(self, draft: Draft, /) -> None:
+        """Take one more."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+        ...
+
+    def __getitem__(self, number: int, /) -> Draft:
+        """One of them; what is changed of one that is settled has to be settled again."""
+        ...
+
+    def __iter__(self) -> Iterator[Draft]:
+        """All of them."""
+        ...
+
+    def settle(self, number: int, draft: Draft) -> None:
+        """Take it that nothing is known that could still change a draft."""
+
+    def kept(self, number: int, step: Step) -> Step:
+        """The step that a draft has come to, as it is kept."""
+        ...
 
 
-def _outline(event: Event) -> Event:
-    """Where an event stands, and which call it is."""
-    source, at, agent = event.source, event.at, event.agent
-    if isinstance(event, ToolCall):
-        return ToolCall(
-            source=source, at=at, agent=agent, call_id=event.call_id, tool=event.tool,
-            tool_kind=event.tool_kind, arguments="",
+class DraftsHeld(list[Draft]):
+    """Drafts that are all in memory."""
+
+    def settle(self, number: int, draft: Draft) -> None:
+        """Nothing is to be done."""
+
+    def kept(self, number: int, step: Step) -> Step:  # noqa: ARG002 - it is whole
+        """The step."""
+        return step
+
+
+class DraftsAside:
+    """Drafts of which the settled ones lie in a file; what cannot be put there stays."""
+
+    def __init__(self, aside: Aside[Told]) -> None:
+        self._aside = aside
+        self._places = Places()
+        self._held: dict[int, Draft] = {}
+
+    def append(self, draft: Draft, /) -> None:
+        """Take one more."""
+        self._held[len(self)] = draft
+        self._places.append(None)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._places)
+
+    def __getitem__(self, number: int, /) -> Draft:
+        """One of them; of one that lies in the file, a copy."""
+        held, place = self._held.get(number), self._places[number]
+        if held is not None or place is None:
+            return self._held[number]
+        told = self._aside.at(place)
+        return Draft(told.event, told.anchor, told.result, told.result_anchor, [*told.diffs])
+
+    def __iter__(self) -> Iterator[Draft]:
+        """All of them, one in memory at a time."""
+        return (self[number] for number in range(len(self)))
+
+    def settle(self, number: int, draft: Draft) -> None:
+        """Put a draft into the file."""
+        event = cast("AnyEvent", draft.event)
+        told = Told(event, draft.result, tuple(draft.diffs), draft.anchor, draft.result_anchor)
+        place = self._places[number] = self._aside.put(told)
+        if place is None:
+            self._held[number] = draft
+        else:
+            self._held.pop(number, None)
+
+    def kept(self, number: int, step: Step) -> Step:
+        """The step, which reads what it tells when it is asked for it."""
+        if number in self._held:
+            # A call that nothing came back from, or a result that no call asked for.
+            self.settle(number, self._held[number])
+        place = self._places[number]
+        if place is None:
+            return step
+        told = StepAside(
+            aside=self._aside, place=place, anchor=step.anchor, elapsed=step.elapsed,
+            result_anchor=step.result_anchor, agents=step.agents, usage=step.usage,
         )  # fmt: skip
-    return Trace(source=source, at=at, agent=agent, type="", raw="")
+        # It answers all that a step is asked.
+        return cast("Step", told)

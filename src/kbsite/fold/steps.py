@@ -9,23 +9,25 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from datetime import datetime
 from functools import lru_cache, partial
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.fold.aside import Aside, Told
+from kbsite.fold.aside import Aside, Steps, Told
 from kbsite.fold.clock import by_one_clock
 from kbsite.fold.commands import command_text, folder_of
-from kbsite.fold.drafts import Draft, given_up
+from kbsite.fold.drafts import Draft, Drafts, DraftsAside, DraftsHeld
 from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
+from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import outcome
 from kbsite.fold.results import has_run, original, reset_to, unfinished
-from kbsite.fold.tokens import Ledger
+from kbsite.fold.tokens import Ledger, TokensOfSteps
 from kbsite.fold.work import Work
 from kbsite.model.event import (
     AgentStart,
@@ -43,8 +45,10 @@ from kbsite.model.event import (
     ToolResult,
     Unknown,
 )
-from kbsite.model.transcript import AgentLog, Transcript
+from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage
+
+T = TypeVar("T")
 
 SYNTHETIC = "<synthetic>"
 """What Claude Code names as the model of rows that it made up itself."""
@@ -72,15 +76,15 @@ class Fold:
         """`keeps_folder` is what its `Harness` says of it; `aside` is where steps are laid."""
         self._keeps_folder = keeps_folder
         self._aside = aside
-        self._drafts: dict[str, list[Draft]] = {"": []}
-        self._open: dict[tuple[str, str], deque[Draft]] = {}
-        self._early: dict[tuple[str, str], Draft] = {}
-        self._answered: dict[tuple[str, str], Draft] = {}
+        self._drafts: dict[str, Drafts] = {}
+        self._open: dict[Name, deque[int]] = {}
+        self._early: dict[Name, int] = {}
+        self._answered = self._by_name(int)
         self._starts: dict[str, AgentStart] = {}
-        self._counted: dict[tuple[str, str], Draft] = {}
+        self._tokens = TokensOfSteps(self._by_name(int), self._by_name(dict[str, Usage]))
         self._files: dict[str, Files] = {}
         self._work = Work()
-        self._ledger = Ledger()
+        self._ledger = Ledger(self._by_name(TokenUse))
         self._kinds: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._malformed: list[Malformed] = []
@@ -91,9 +95,13 @@ class Fold:
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._main_file: str | None = None
-        self._anchors: dict[str, int] = {}
+        self._anchors = self._by_name(int)
         self._folders: dict[str, str | None] = {}
         self._repeats: dict[str, tuple[str, list[Event]]] = {}
+        self._of("")
+
+    def _by_name(self, kind: type[T]) -> MutableMapping[Name, T]:
+        return by_name(kind, large=self._aside is not None)
 
     def add(self, event: Event) -> None:
         """Take in the next event."""
@@ -118,7 +126,7 @@ class Fold:
                 self._start(event)
             case _:
                 self._note(event)
-                self._settle(self._append(event))
+                self._settle(*self._append(event))
 
     def _note(self, event: Event) -> None:
         match event:
@@ -156,66 +164,77 @@ class Fold:
         elif start.call_id and not held.call_id:
             self._starts[start.child] = replace(start, title=start.title or held.title)
 
-    def _append(self, event: Event) -> Draft:
-        draft = Draft(event, self._anchor(event.source, event.agent))
-        self._drafts.setdefault(event.agent, []).append(draft)
-        return draft
+    def _of(self, agent: str) -> Drafts:
+        held = self._drafts.get(agent)
+        if held is None:
+            held = DraftsHeld() if self._aside is None else DraftsAside(self._aside)
+            self._drafts[agent] = held
+        return held
 
-    def _settle(self, draft: Draft) -> None:
+    def _append(self, event: Event) -> tuple[int, Draft]:
+        draft = Draft(event, self._anchor(event.source, event.agent))
+        drafts = self._of(event.agent)
+        drafts.append(draft)
+        return len(drafts) - 1, draft
+
+    def _settle(self, number: int, draft: Draft) -> None:
         """Nothing is known that could still change a step."""
-        if self._aside is not None:
-            draft.lay_aside(self._aside)
+        self._of(draft.event.agent).settle(number, draft)
 
     def _call(self, call: ToolCall) -> None:
-        draft = self._append(call)
+        number, draft = self._append(call)
         if call.edits:
             known = self._known(call)
             draft.diffs, draft.before = known.diffs(call.edits), known.contents(call.edits)
         if not call.call_id:
             return
         key = call.agent, call.call_id
-        early = self._early.pop(key, None)
-        if early is None or not isinstance(early.event, ToolResult):
-            self._open.setdefault(key, deque()).append(draft)
+        before = self._early.pop(key, None)
+        early = None if before is None else self._of(call.agent)[before]
+        if before is None or early is None or not isinstance(early.event, ToolResult):
+            self._open.setdefault(key, deque()).append(number)
             return
-        early.gone, draft.usages = True, early.usages
-        self._join(draft, call, early.event, early.anchor)
+        early.gone = True
+        self._tokens.hand_on(call.agent, before, number)
+        self._join(number, draft, call, early.event, early.anchor)
 
     def _answer(self, result: ToolResult) -> None:
         key = result.agent, result.call_id
         calls = self._open.get(key)
         if calls:
-            draft = calls.popleft()
+            number = calls.popleft()
             if not calls:
                 del self._open[key]
+            draft = self._of(result.agent)[number]
             if isinstance(draft.event, ToolCall):
                 anchor = self._anchor(result.source, result.agent)
-                self._join(draft, draft.event, result, anchor)
-                self._answered[key] = draft
+                self._join(number, draft, draft.event, result, anchor)
+                self._answered[key] = number
             return
         if result.late and self._completed(self._answered.get(key), result):
             self._kinds[result.kind] -= 1
             return
-        alone = self._append(result)
+        alone, _ = self._append(result)
         if result.call_id and key not in self._answered:
             self._early.setdefault(key, alone)
 
-    def _completed(self, answered: Draft | None, late: ToolResult) -> bool:
+    def _completed(self, answered: int | None, late: ToolResult) -> bool:
         """Take in what a CLI tells later of a result; whether there is one."""
         if answered is None:
             return False
-        if self._aside is not None:
-            answered.take_back(self._aside)
-        there = answered.result is not None
-        if answered.result is not None:
-            answered.result = completed(answered.result, late)
-        self._settle(answered)
-        return there
+        draft = self._of(late.agent)[answered]
+        if draft.result is None:
+            return False
+        draft.result = completed(draft.result, late)
+        self._settle(answered, draft)
+        return True
 
-    def _join(self, draft: Draft, call: ToolCall, result: ToolResult, anchor: str) -> None:
+    def _join(
+        self, number: int, draft: Draft, call: ToolCall, result: ToolResult, anchor: str
+    ) -> None:
         draft.result, draft.result_anchor = result, anchor
         self._learn(draft, call, result)
-        self._settle(draft)
+        self._settle(number, draft)
 
     def _learn(self, draft: Draft, call: ToolCall, result: ToolResult) -> None:
         """Take in what a call made of files."""
@@ -273,15 +292,8 @@ class Fold:
         self._ledger.add(use)
         self._name_model(use.model)
         drafts = self._drafts.get(use.agent)
-        if use.scope is not Scope.MESSAGE or not drafts:
-            return
-        # A message is written as several rows that repeat its count: it stands at the last one.
-        name = use.message_id or f"\0{use.source}"
-        earlier = self._counted.get((use.agent, name))
-        if earlier is not None:
-            earlier.usages.pop(name, None)
-        self._counted[use.agent, name] = drafts[-1]
-        drafts[-1].usages[name] = use.usage
+        if use.scope is Scope.MESSAGE and drafts:
+            self._tokens.put(use, len(drafts) - 1)
 
     def _anchor(self, source: Source, agent: str) -> str:
         if self._main_file is None and agent == "":
@@ -289,8 +301,8 @@ class Fold:
         anchor = f"L{source.line}" + (f"-{source.part}" if source.part else "")
         if source.file != self._main_file:
             anchor = f"f{_short(source.file)}-{anchor}"
-        again = self._anchors.get(anchor, 0) + 1
-        self._anchors[anchor] = again
+        again = self._anchors.get(("", anchor), 0) + 1
+        self._anchors["", anchor] = again
         return anchor if again == 1 else f"{anchor}x{again}"
 
     def _take_in_repeats(self) -> None:
@@ -307,9 +319,6 @@ class Fold:
         One whose steps are laid aside can be asked for once.
         """
         self._take_in_repeats()
-        if self._aside is not None:
-            for known in (self._answered, self._counted, self._files, self._anchors):
-                known.clear()
         children: dict[tuple[str, str], list[str]] = {}
         for child, start in self._starts.items():
             if child in self._drafts and child != "" and start.call_id:
@@ -357,9 +366,16 @@ class Fold:
 
     def _log(self, agent: str, tree: _Tree, depth: int) -> AgentLog:
         tree.placed.add(agent)
-        steps = []
+        steps = self._steps(agent, tree, depth)
+        held = tuple(steps) if self._aside is None else Steps(steps)
+        start = self._starts.get(agent)
+        title = start.title if start else ""
+        usage = tree.usages.get(agent, Usage())
+        return AgentLog(id=agent, title=title, steps=held, usage=usage)
+
+    def _steps(self, agent: str, tree: _Tree, depth: int) -> Iterator[Step]:
         drafts = self._drafts[agent]
-        for draft in drafts if self._aside is None else given_up(drafts):
+        for number, draft in enumerate(drafts):
             if draft.gone:
                 continue
             below: list[AgentLog] = []
@@ -369,11 +385,8 @@ class Fold:
                     for child in tree.children.get((agent, draft.event.call_id), ())
                     if child not in tree.placed
                 )
-            steps.append(draft.step(self._first, tuple(below), self._aside))
-        start = self._starts.get(agent)
-        title = start.title if start else ""
-        usage = tree.usages.get(agent, Usage())
-        return AgentLog(id=agent, title=title, steps=tuple(steps), usage=usage)
+            usage = self._tokens.at(agent, number)
+            yield drafts.kept(number, draft.step(self._first, tuple(below), usage))
 
 
 @lru_cache(16)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
+from itertools import chain
 
 from msgspec import Struct, field
 
+from kbsite.fold.lookup import Name
 from kbsite.model.event import Scope, Session, TokenUse
 from kbsite.model.usage import Usage, total
+
+_AT_ONCE = 1_000
+"""Counts of an agent that are added up at once: memory should not hold all of a long transcript."""
 
 
 class Ledger(Struct):
     """Collects token counts as they come, and sums them by the scope that each one states."""
 
-    messages: dict[tuple[str, str], TokenUse] = field(default_factory=dict)
+    messages: MutableMapping[tuple[str, str], TokenUse] = field(default_factory=dict)
     """By agent and message id; a row without an id is a message of its own."""
     agents: dict[tuple[str, str], TokenUse] = field(default_factory=dict)
     """The last cumulative count of each agent in each session."""
@@ -55,7 +60,10 @@ class Ledger(Struct):
         """What each agent used: its cumulative counts, and its messages where there are none."""
         found: dict[str, list[Usage]] = {}
         for use in self._adding_up(lambda _: True):
-            found.setdefault(use.agent, []).append(use.usage)
+            held = found.setdefault(use.agent, [])
+            held.append(use.usage)
+            if len(held) == _AT_ONCE:
+                held[:] = [total(held)]
         return {owner: total(held) for owner, held in found.items()}
 
     def usage(self, agent: str) -> Usage:
@@ -97,13 +105,14 @@ class Ledger(Struct):
             return left_out or _exceeds(self.counted, self.told)
         if len(self._whole()) < len(self.agents):
             return True
-        return any(use.lower_bound for use in [*self.messages.values(), *self.agents.values()])
+        each = chain(self.messages.values(), self.agents.values())
+        return any(use.lower_bound for use in each)
 
-    def _adding_up(self, tells: Callable[[TokenUse], bool]) -> list[TokenUse]:
+    def _adding_up(self, tells: Callable[[TokenUse], bool]) -> Iterator[TokenUse]:
         """The counts that add up: cumulative ones, and messages in files that have none."""
         held = {(use.agent, use.source.file) for use in self.agents.values() if tells(use)}
         apart = (use for use in self.messages.values() if (use.agent, use.source.file) not in held)
-        return [use for use in [*self._whole(), *apart] if tells(use)]
+        return filter(tells, chain(self._whole(), apart))
 
     def _whole(self) -> list[TokenUse]:
         """The cumulative counts that add up: of a session and those that went on from it, one.
@@ -127,6 +136,51 @@ class Ledger(Struct):
                 break
             passed[use.continues] = use = before
         return next(reversed(passed))
+
+
+class TokensOfSteps:
+    """Which step of an agent the tokens of each message stand at: the last one that tells of it.
+
+    A message is written as several rows that repeat its count.
+    """
+
+    def __init__(
+        self, steps: MutableMapping[Name, int], tokens: MutableMapping[Name, dict[str, Usage]]
+    ) -> None:
+        """Two empty mappings: steps by message, and tokens of messages by step."""
+        self._steps = steps
+        self._tokens = tokens
+
+    def put(self, use: TokenUse, step: int) -> None:
+        """Count what a message took at a step, and no more at an earlier one."""
+        name = use.message_id or f"\0{use.source}"
+        earlier = self._steps.get((use.agent, name))
+        if earlier is not None and earlier != step:
+            held = self._tokens[use.agent, str(earlier)]
+            del held[name]
+            self._tokens[use.agent, str(earlier)] = held
+        self._steps[use.agent, name] = step
+        self._add(use.agent, step, {name: use.usage})
+
+    def _add(self, agent: str, step: int, more: dict[str, Usage]) -> None:
+        held = self._tokens.get((agent, str(step)))
+        self._tokens[agent, str(step)] = more if held is None else held | more
+
+    def hand_on(self, agent: str, step: int, other: int) -> None:
+        """Count at another step what stands at one that is not shown."""
+        held = self._tokens.pop((agent, str(step)), None)
+        if held:
+            for name in held:
+                self._steps[agent, name] = other
+            self._add(agent, other, held)
+
+    def at(self, agent: str, step: int) -> Usage:
+        """The tokens of the messages that end with a step; all None where nothing tells."""
+        held = self._tokens.get((agent, str(step)))
+        return total(held.values()) if held else _NONE
+
+
+_NONE = Usage()
 
 
 def _tells_cost(use: TokenUse) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import NamedTuple
@@ -114,7 +114,7 @@ class AgentLog(Struct, frozen=True, kw_only=True):
     id: str
     """Empty for the main agent."""
     title: str
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     usage: Usage
 
     @property

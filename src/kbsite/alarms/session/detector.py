@@ -7,8 +7,7 @@ for the words that matter first would take longer than to parse them.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +18,7 @@ from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
 from kbsite.alarms.session.places import Surroundings, seen_in
 from kbsite.fold.aside import Row
+from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.results import reset_to
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
@@ -26,7 +26,7 @@ from kbsite.model.event import Session as Begun
 from kbsite.model.run import Run
 from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT
-from kbsite.transcripts import aside, events
+from kbsite.transcripts import aside, events, is_large
 from kbsite.transcripts import shown as chosen_of
 
 MOST = 6
@@ -105,35 +105,42 @@ def _calls(
     begun: Begun | None = None
     seen: set[str] = set()
     calls, outcomes = Row(aside(held, ToolCall)), Row(aside(held, Came))
-    results: dict[tuple[str, str], deque[int]] = {}
+    large = is_large(held)
+    results = by_name(list[int], large=large)
     for event in found:
         if isinstance(event, ToolCall):
             calls.append(event)
         elif isinstance(event, ToolResult):
-            results.setdefault((event.agent, event.call_id), deque()).append(len(outcomes))
+            name = event.agent, event.call_id
+            results[name] = [*results.get(name, ()), len(outcomes)]
             failed = bool(event.is_error or event.exit_code)
             outcomes.append(Came(failed, event.output[:OUTPUT], reset_to(event)))
         elif isinstance(event, Message) and event.role is Role.USER:
             seen.update(seen_in(event.text[:PROMPT]))
         elif isinstance(event, Begun) and not event.agent and (begun is None or not begun.cwd):
             begun = event
-    return begun, seen, (_done(call, results, outcomes) for call in _once(calls))
+    return (
+        begun,
+        seen,
+        (_done(call, results, outcomes) for call in _once(calls, by_name(str, large=large))),
+    )
 
 
-def _once(calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
-    """Calls without those that another file tells again."""
-    seen: dict[tuple[str, str], str] = {}
+def _once(calls: Iterable[ToolCall], seen: MutableMapping[Name, str]) -> Iterator[ToolCall]:
+    """Calls without those that another file tells again; `seen` is empty."""
     for call in calls:
         file = seen.setdefault((call.call_id, call.summary), call.source.file)
         if not call.call_id or file == call.source.file:
             yield call
 
 
-def _done(call: ToolCall, results: dict[tuple[str, str], deque[int]], outcomes: Row[Came]) -> Done:
-    came = results.get((call.agent, call.call_id)) if call.call_id else None
+def _done(call: ToolCall, results: MutableMapping[Name, list[int]], outcomes: Row[Came]) -> Done:
+    name = call.agent, call.call_id
+    came = results.get(name) if call.call_id else None
     if not came:
         return Done(call, None)
-    outcome = outcomes[came.popleft()]
+    outcome = outcomes[came[0]]
+    results[name] = came[1:]
     return Done(call, not outcome.failed, outcome.output, outcome.folder)
 
 
