@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -47,7 +47,7 @@ def _end(transcript: Transcript, run: Run) -> float | None:
     return (transcript.last - transcript.first).total_seconds()
 
 
-def _spent(steps: Sequence[Moment]) -> Iterator[tuple[float, int | None]]:
+def _spent(steps: Collection[Moment]) -> Iterator[tuple[float, int | None]]:
     last = None
     for moment in steps:
         if moment.elapsed is not None and moment.tokens != last:
@@ -55,7 +55,7 @@ def _spent(steps: Sequence[Moment]) -> Iterator[tuple[float, int | None]]:
             last = moment.tokens
 
 
-def _points(steps: Sequence[Moment], states: Sequence[SolutionState]) -> Iterator[Point]:
+def _points(steps: Collection[Moment], states: Sequence[SolutionState]) -> Iterator[Point]:
     changed: dict[str, list[int]] = {}
     for number, state in enumerate(states):
         changed.setdefault(state.anchor, []).append(number)
@@ -100,19 +100,23 @@ def _scored(moment: Moment, output: str) -> Iterator[Point]:
 
 
 def _submitted(
-    transcript: Transcript, steps: Sequence[Moment], metrics: Metrics | None, end: float | None
+    transcript: Transcript, steps: Collection[Moment], metrics: Metrics | None, end: float | None
 ) -> Point:
     """The end of the session, with its grade."""
-    own = {step.anchor: step for step in transcript.main.steps}
+    own, finish = transcript.main.steps, transcript.finish
     # What only ended a turn, and was gone on after, is no end.
-    finish = [anchor for anchor, step in own.items() if step.event == transcript.finish]
-    last = finish[-1] if finish else next(reversed(own), "")
-    moment = next((m for m in reversed(steps) if m.step.anchor == last), steps[-1])
+    ends = (step for step in reversed(own) if finish is not None and step.event == finish)
+    last = next(ends, own[-1] if own else None)
+    moment = None
+    for over in steps:
+        if last is not None and over.step.anchor == last.anchor:
+            moment = over
+    moment = moment or over
     point = replace(
         _point(moment, PointKind.SUBMIT, "the session ended"),
         elapsed=end if moment.elapsed is None else moment.elapsed,
-        tokens=steps[-1].tokens,
-        used=steps[-1].used,
+        tokens=over.tokens,
+        used=over.used,
     )
     if metrics is None or not metrics.status.attempted:
         return point

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from msgspec import Struct
@@ -40,7 +40,7 @@ class _Change(Struct, frozen=True):
     """What a command made of what the file held, by all that the rows of one agent tell."""
 
 
-def solution_states(moments: Sequence[Moment], cwd: str) -> tuple[SolutionState, ...]:
+def solution_states(moments: Iterable[Moment], cwd: str) -> tuple[SolutionState, ...]:
     """The states of the solution, in the order of `moments`.
 
     Where several files of that name were changed, it is the one in the session's folder, else the

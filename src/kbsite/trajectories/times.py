@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from array import array
+from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -41,36 +42,64 @@ def size(seconds: float | None) -> float | None:
     return seconds if seconds is not None and 0 <= seconds <= LONGEST else None
 
 
-def moments(transcript: Transcript) -> list[Moment]:
-    """Every step of every agent, in order of time; a step without a time follows the one before."""
-    timed: list[tuple[float, float | None, bool, Step]] = []
-    for log in transcript.agents:
-        last = -math.inf
-        for ours, step in _steps(log, main=log is transcript.main):
-            at = ended(transcript, step)
+def moments(transcript: Transcript) -> Collection[Moment]:
+    """Every step of every agent, in order of time; a step without a time follows the one before.
+
+    Those of a long transcript are made whenever they are gone through.
+    """
+    found = _Moments(transcript)
+    return found if transcript.aside else list(found)
+
+
+class _Moments(Collection[Moment]):
+    """The moments of a transcript, of which no more is in memory than which comes when."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._logs: list[AgentLog] = []
+        self._log, self._number = array("L"), array("L")
+        """Where each step lies: in which log, and which of its steps it is."""
+        self._end = array("d")
+        self._last = array("d")
+        """When each step ended, and when the last one did of which that is known."""
+        for log in transcript.agents:
+            self._take(log, -math.inf)
+        order = sorted(range(len(self)), key=self._last.__getitem__)
+        self._order = array("L", order)
+
+    def _take(self, log: AgentLog, last: float) -> float:
+        """Take in an agent's steps, and those of the agents below it."""
+        place = len(self._logs)
+        self._logs.append(log)
+        for number, step in enumerate(log.steps):
+            at = ended(self._transcript, step)
             last = last if at is None else at
-            timed.append((last, at, ours, step))
-    return list(_counted(transcript, sorted(timed, key=lambda item: item[0])))
+            self._log.append(place)
+            self._number.append(number)
+            self._end.append(math.nan if at is None else at)
+            self._last.append(last)
+            for agent in step.agents:
+                last = self._take(agent, last)
+        return last
 
+    def __len__(self) -> int:
+        return len(self._number)
 
-def _steps(log: AgentLog, *, main: bool) -> Iterator[tuple[bool, Step]]:
-    """The steps of an agent and of those below it, and whether each is the main agent's own."""
-    for step in log.steps:
-        yield main, step
-        for agent in step.agents:
-            for below in agent.every_step:
-                yield False, below
+    def __contains__(self, moment: object) -> bool:
+        return any(moment == one for one in self)
 
-
-def _counted(
-    transcript: Transcript, timed: list[tuple[float, float | None, bool, Step]]
-) -> Iterator[Moment]:
-    tokens: int | None = None
-    used = Usage()
-    for _, end, main, step in timed:
-        known = [n for n in (step.usage.sent, step.usage.output) if n is not None]
-        if main and known:
-            tokens = (tokens or 0) + sum(known)
-            used = total([used, step.usage])
-        at = None if end is None else moved(transcript.first, end)
-        yield Moment(step, at, end, tokens, used)
+    def __iter__(self) -> Iterator[Moment]:
+        tokens: int | None = None
+        used = Usage()
+        first, main = self._transcript.first, self._transcript.main
+        for place in self._order:
+            log, end = self._logs[self._log[place]], self._end[place]
+            step = log.steps[self._number[place]]
+            known = [n for n in (step.usage.sent, step.usage.output) if n is not None]
+            if log is main and known:
+                tokens = (tokens or 0) + sum(known)
+                used = total([used, step.usage])
+            if math.isnan(end):
+                yield Moment(step, None, None, tokens, used)
+            else:
+                yield Moment(step, moved(first, end), end, tokens, used)

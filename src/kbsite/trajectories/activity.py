@@ -1,0 +1,128 @@
+"""Where the main agent's time went: in calls, in the model, or in waiting for somebody else."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import pairwise
+
+from msgspec import Struct, field
+
+from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind
+from kbsite.model.transcript import Step, Transcript
+from kbsite.trajectories.times import size
+
+
+class Activity(Struct):
+    """Seconds of the main agent, each counted once."""
+
+    tools: dict[ToolKind, float]
+    model: float = 0.0
+    idle: float = 0.0
+
+    @property
+    def span(self) -> float:
+        """All of them."""
+        return sum(self.tools.values()) + self.model + self.idle
+
+
+def _times() -> array[float]:
+    return array("d")
+
+
+class _Timeline(Struct):
+    """When rows with a time were, in arrays: a long transcript has very many."""
+
+    starts: array[float] = field(default_factory=_times)
+    ends: array[float] = field(default_factory=_times)
+    kinds: list[ToolKind] = field(default_factory=list)
+    """Of the calls, by number."""
+    marks: array[float] = field(default_factory=_times)
+    """The moments of rows."""
+    spoken: array[float] = field(default_factory=_times)
+    """Those at which the model spoke."""
+
+    def spans(self) -> Iterator[tuple[float, float]]:
+        """From each moment at which something began or ended to the next."""
+        bounds = sorted(self.marks + self.starts + self.ends)
+        return ((start, end) for start, end in pairwise(bounds) if start < end)
+
+    def running(self, spans: Iterator[tuple[float, float]]) -> Iterator[tuple[float, float, int]]:
+        """The same with the call that was under way and began first; -1 where there was none."""
+        waiting = sorted(range(len(self.starts)), key=self.starts.__getitem__)
+        begun = 0
+        running: list[tuple[float, int]] = []
+        for start, end in spans:
+            while begun < len(waiting) and self.starts[waiting[begun]] <= start:
+                heappush(running, (self.starts[waiting[begun]], waiting[begun]))
+                begun += 1
+            while running and self.ends[running[0][1]] <= start:
+                heappop(running)
+            yield start, end, running[0][1] if running else -1
+
+
+def activity_of(transcript: Transcript) -> Activity | None:
+    """Where the main agent's time went; None where fewer than two rows have a time."""
+    held = _timeline(transcript)
+    spoken = sorted(held.spoken)
+    found, heard, known = Activity({}), 0, False
+    for start, end, call in held.running(held.spans()):
+        known = True
+        while heard < len(spoken) and spoken[heard] < end:
+            heard += 1
+        if call >= 0:
+            kind = held.kinds[call]
+            found.tools[kind] = found.tools.get(kind, 0.0) + end - start
+        elif heard < len(spoken) and spoken[heard] == end:
+            found.model += end - start
+        else:
+            found.idle += end - start
+    return found if known else None
+
+
+def _timeline(transcript: Transcript) -> _Timeline:
+    """The calls with a time, and the moments of other rows."""
+    held = _Timeline()
+    had_its_say = False
+    for step in transcript.main.steps:
+        at, speaks = step.elapsed, _speaks(step)
+        if speaks is None and had_its_say and _is_told(step):
+            # Until the CLI told the model something, such as that a task has ended, it waited.
+            speaks = False
+        if at is None or speaks is None:
+            continue
+        had_its_say = speaks and isinstance(step.event, Message)
+        held.marks.append(at)
+        if speaks:
+            held.spoken.append(at)
+        if isinstance(step.event, ToolCall):
+            held.starts.append(at)
+            held.ends.append(_end(step, at))
+            held.kinds.append(step.event.tool_kind)
+    return held
+
+
+def _end(step: Step, start: float) -> float:
+    """When a call ended: at its result's time, else after the time that the CLI says it took."""
+    if step.result is None:
+        return start
+    over = step.ended if step.result.at else start + (size(step.result.seconds) or 0.0)
+    return start if over is None else over
+
+
+def _is_told(step: Step) -> bool:
+    """Whether a row is what the CLI told the model without being asked."""
+    event = step.event
+    return isinstance(event, Message) and event.role is not Role.ASSISTANT
+
+
+def _speaks(step: Step) -> bool | None:
+    """Whether a row is the model's; None for one that says nothing of who was at work."""
+    match step.event:
+        case Thought() | ToolCall() | Message(role=Role.ASSISTANT, injected=False):
+            return True
+        case Message(role=Role.USER, injected=False) | Notice():
+            return False
+        case _:
+            return None
