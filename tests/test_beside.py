@@ -16,10 +16,11 @@ from kbsite import beside as module
 from kbsite.beside import beside, one_core
 from kbsite.fold.steps import Fold
 from kbsite.model.event import Message, Role, Source
+from kbsite.pages.item_row import items
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.parts import Reading
 from kbsite.pages.rendered import LONG, Rendered
-from kbsite.pages.steps import Item, items
+from kbsite.pages.steps import Item
 
 
 @pytest.fixture(name="cores", params=[1, 2])

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kbsite.fold.aside import Aside, Told
+from kbsite.fold.aside import Aside
 from kbsite.fold.steps import Fold, still_ended
+from kbsite.fold.steps_aside import Told
 from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format, Held, matches

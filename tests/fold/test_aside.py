@@ -13,8 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from kbsite import transcripts
-from kbsite.fold.aside import Aside, StepAside, Told
+from kbsite.fold.aside import Aside
 from kbsite.fold.steps import Fold
+from kbsite.fold.steps_aside import StepAside, Told
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format, matches
 from kbsite.model.event import Event, Message, ToolCall

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -89,7 +90,7 @@ def at_work(line: int, at: float) -> Message:
     )  # fmt: skip
 
 
-def below(shown: Transcript) -> tuple[Step, ...]:
+def below(shown: Transcript) -> Sequence[Step]:
     return next(step.agents[0].steps for step in shown.main.steps if step.agents)
 
 

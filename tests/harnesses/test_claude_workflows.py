@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kbsite.fold.steps import Fold
@@ -51,7 +52,7 @@ def session(*journal: Any, outcome: Any = None) -> Transcript:
     return fold.transcript("", "", ())
 
 
-def calls(steps: tuple[Step, ...]) -> list[Step]:
+def calls(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if isinstance(step.event, ToolCall)]
 
 

@@ -17,12 +17,13 @@ from kbsite.model.usage import Usage
 from kbsite.pages import step_html
 from kbsite.pages.axes import Axes
 from kbsite.pages.filters import MOST, InPart, Named, filters
+from kbsite.pages.item_row import MOST_ROWS, items
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import LEAST, minimap
 from kbsite.pages.parts import Part, Reading
 from kbsite.pages.pauses import with_pauses
 from kbsite.pages.readable import readable
-from kbsite.pages.steps import MOST_ROWS, Item, items
+from kbsite.pages.steps import Item
 from kbsite.text import plain
 from tests.fold.making import folded
 

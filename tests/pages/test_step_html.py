@@ -35,10 +35,10 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.usage import Usage
+from kbsite.pages.item_row import items
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.parts import Reading
 from kbsite.pages.step_html import IN_A_LINE, finish, item
-from kbsite.pages.steps import items
 
 ELSEWHERE: set[type[Event]] = {TokenUse, AgentStart, Trace}
 """Events that the fold takes up into other steps, or that are only counted."""

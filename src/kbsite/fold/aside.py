@@ -5,18 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from math import isnan, nan
-from typing import Generic, TypeVar, cast, overload
+from typing import Generic, TypeVar
 from weakref import finalize
 
 import msgspec
-from msgspec import Struct
 
-from kbsite.model.event import AnyEvent, ToolResult
-from kbsite.model.transcript import AgentLog, FileDiff, Placed, Step
-from kbsite.model.usage import Usage
 from kbsite.store.nameless import nameless
 
 Place = tuple[int, int]
@@ -27,19 +22,6 @@ _WRITTEN = 1_000_000
 """Bytes that are written at once."""
 _REMEMBERED = 1_000_000
 """Bytes of records that are remembered, or else one: who asks one thing of it asks several."""
-
-
-class Told(Struct, frozen=True, array_like=True):
-    """What a step tells."""
-
-    event: AnyEvent
-    result: ToolResult | None
-    """What came back, if it is a call."""
-    diffs: tuple[FileDiff, ...]
-    """What it changed."""
-    anchor: str = ""
-    """Its permalink, and that of its result."""
-    result_anchor: str = ""
 
 
 class Aside(Generic[T]):
@@ -112,49 +94,6 @@ class Aside(Generic[T]):
         return data if not rest else data + self._read((at + len(data), rest))
 
 
-class StepAside(Placed, frozen=True, kw_only=True):
-    """A `Step` that reads what it tells when it is asked for it."""
-
-    aside: Aside[Told]
-    place: Place
-
-    @property
-    def event(self) -> AnyEvent:
-        """What happened."""
-        return self.aside.at(self.place).event
-
-    @property
-    def result(self) -> ToolResult | None:
-        """What came back, if it is a call."""
-        return self.aside.at(self.place).result
-
-    @property
-    def diffs(self) -> tuple[FileDiff, ...]:
-        """What it changed."""
-        return self.aside.at(self.place).diffs
-
-    @property
-    def ended(self) -> float | None:
-        """When it was over, its result included, as `elapsed` counts; None if unknown."""
-        return self.whole.ended
-
-    @property
-    def whole(self) -> Step:
-        """The step with all that it tells."""
-        told = self.aside.at(self.place)
-        return Step(
-            event=told.event,
-            anchor=self.anchor,
-            elapsed=self.elapsed,
-            behind=self.behind,
-            result=told.result,
-            result_anchor=self.result_anchor,
-            diffs=told.diffs,
-            agents=self.agents,
-            usage=self.usage,
-        )
-
-
 class Places:
     """Places in a row, or None for what has none: each takes sixteen bytes."""
 
@@ -183,73 +122,6 @@ class Places:
 
 _NOWHERE: Place = (0, 0)
 """No record has no bytes."""
-
-
-class Steps(Sequence[Step]):
-    """The steps of an agent, of which no more is in memory than where each lies."""
-
-    def __init__(self, steps: Iterable[Step]) -> None:
-        self._places = Places()
-        self._elapsed, self._behind = array("d"), array("d")
-        self._usage: dict[int, Usage] = {}
-        self._agents: dict[int, tuple[AgentLog, ...]] = {}
-        self._whole: dict[int, Step] = {}
-        """Those that lie nowhere."""
-        self._aside: Aside[Told] | None = None
-        for step in steps:
-            self._append(step)
-
-    def _append(self, step: Step) -> None:
-        number = len(self)
-        if not isinstance(step, StepAside):
-            self._whole[number] = step
-            self._places.append(None)
-            self._elapsed.append(nan)
-            self._behind.append(0.0)
-            return
-        self._aside = step.aside
-        self._places.append(step.place)
-        self._elapsed.append(nan if step.elapsed is None else step.elapsed)
-        self._behind.append(step.behind)
-        if step.usage.known:
-            self._usage[number] = step.usage
-        if step.agents:
-            self._agents[number] = step.agents
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, number: int) -> Step: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Step]: ...
-    def __getitem__(self, number: int | slice) -> Step | list[Step]:
-        """One of them, or several."""
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
-        place = self._places[number]
-        number %= len(self)
-        if place is None or self._aside is None:
-            return self._whole[number]
-        told = self._aside.at(place)
-        elapsed = self._elapsed[number]
-        step = StepAside(
-            aside=self._aside, place=place, anchor=told.anchor,
-            elapsed=None if isnan(elapsed) else elapsed, behind=self._behind[number],
-            result_anchor=told.result_anchor, agents=self._agents.get(number, ()),
-            usage=self._usage.get(number, _NONE),
-        )  # fmt: skip
-        # It answers all that a step is asked.
-        return cast("Step", step)
-
-
-_NONE = Usage()
-
-
-def kept_as(held: Sequence[Step], others: Iterable[Step]) -> Sequence[Step]:
-    """Other steps, kept as some are: in memory, or where each lies."""
-    return Steps(others) if isinstance(held, Steps) else tuple(others)
 
 
 class Row(Generic[T]):

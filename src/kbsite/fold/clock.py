@@ -15,7 +15,7 @@ from math import inf
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.fold.aside import kept_as
+from kbsite.fold.steps_aside import kept_as
 from kbsite.model.event import Message, Thought, ToolCall
 from kbsite.model.transcript import AgentLog, Step, Transcript
 

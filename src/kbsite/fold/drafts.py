@@ -8,7 +8,8 @@ from typing import Protocol, cast
 
 from msgspec import Struct, field
 
-from kbsite.fold.aside import Aside, Places, StepAside, Told
+from kbsite.fold.aside import Aside, Places
+from kbsite.fold.steps_aside import StepAside, Told
 from kbsite.model.event import AnyEvent, Event, ToolResult
 from kbsite.model.transcript import AgentLog, FileDiff, Step
 from kbsite.model.usage import Usage

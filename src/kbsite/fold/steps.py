@@ -17,7 +17,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.fold.aside import Aside, Steps, Told
+from kbsite.fold.aside import Aside
 from kbsite.fold.clock import by_one_clock
 from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.drafts import Draft, Drafts, DraftsAside, DraftsHeld
@@ -27,6 +27,7 @@ from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import outcome
 from kbsite.fold.results import has_run, original, reset_to, unfinished
+from kbsite.fold.steps_aside import Steps, Told
 from kbsite.fold.tokens import Ledger, TokensOfSteps
 from kbsite.fold.work import Work
 from kbsite.model.event import (

@@ -77,18 +77,19 @@ def minimap(parts: Sequence[Part], quoted: Mapping[str, str]) -> Minimap | None:
 
     `quoted` has the steps that an audit cites, each with the place of what it quotes first.
     """
-    placed = [(part, item) for part in parts for item in part.items]
-    if len(placed) < LEAST:
+    count = sum(len(part.items) for part in parts)
+    if count < LEAST:
         return None
-    columns = min(COLUMNS, len(placed))
+    columns = min(COLUMNS, count)
     named: dict[str, tuple[str, str]] = {"": (MAIN, "")}
     marks: dict[str, dict[int, tuple[int, Mark]]] = {}
     axes = Axes()
+    placed = ((part, item) for part in parts for item in part.items)
     for index, (part, item) in enumerate(placed):
         if item.opens is not None:
             named.setdefault(item.agent, (item.opens.title or "sub-agent", item.agent))
         lane = _lane(item.agent, marks)
-        column = index * columns // len(placed)
+        column = index * columns // count
         axes.add(item, lane, column)
         rank, kind = _kind(item, quoted)
         known = marks[lane].get(column)
@@ -103,7 +104,7 @@ def minimap(parts: Sequence[Part], quoted: Mapping[str, str]) -> Minimap | None:
         on_axes = axes.time(agent, own), axes.spent(agent, own), axes.pauses(agent)
         title = titles.get(agent, "sub-agent")
         lanes.append(Lane(title, top, held, _links(held, top), _drawn(held, top), *on_axes))
-    return Minimap(columns, TICKS + LANE * len(lanes), len(placed), tuple(lanes), axes)
+    return Minimap(columns, TICKS + LANE * len(lanes), count, tuple(lanes), axes)
 
 
 def _links(marks: Sequence[Mark], top: int) -> Markup:

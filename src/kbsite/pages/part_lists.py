@@ -53,7 +53,7 @@ class PartList(Struct, frozen=True):
     @property
     def lines(self) -> str:
         """The lines of files within which those of its parts lie, as a part tells its own."""
-        return line_ranges([item for part in self.parts for item in part.items])
+        return line_ranges(item for part in self.parts for item in part.items)
 
 
 def told(

@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from hashlib import sha256
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from kbsite.model.audit import Quote
 from kbsite.model.transcript import Transcript
 from kbsite.pages.citing import CitedSteps, cited_steps
 from kbsite.pages.coloured import Made
+from kbsite.pages.item_row import items
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import INDEX, File, Renderer, run_path
 from kbsite.pages.readable import readable
 from kbsite.pages.rendered import Rendered
-from kbsite.pages.steps import Item, items, line_ranges
+from kbsite.pages.steps import Item, line_ranges
 
 FIRST_STEPS, FIRST_BYTES, FIRST_ELEMENTS = 20, 30_000, 1_500
 """What the run's own page holds at most, so that it opens at once."""
@@ -51,7 +52,7 @@ class Part(Struct):
     """From 1; the first one stands on the run's own page."""
     start: int
     """Which item it starts with, from 1."""
-    items: list[Item] = field(default_factory=list)
+    items: Sequence[Item] = ()
     html: str = ""
     """Its items, rendered; kept for the first part only."""
 
@@ -91,7 +92,7 @@ def cut(
 
     A part that is what it was when the site was made the last time is not made again.
     """
-    row = list(items(transcript))
+    row = items(transcript)
     reading.cited = cited_steps(row, reading, reading.quotes)
     # Where the site stands already, few parts have to be made: not half of them beside.
     known = renderer.made(Part(2, 1).path(reading.run_id), run_path(reading.run_id))
@@ -118,7 +119,7 @@ def _as_it_was(
     made = renderer.made(part.path(reading.run_id), run_path(reading.run_id))
     if not made or not made.digest or made.digest != _digest(row, part.start, made.items, reading):
         return None
-    part.items += row[part.start - 1 : part.start - 1 + made.items]
+    part.items = row[part.start - 1 : part.start - 1 + made.items]
     return made
 
 
@@ -155,7 +156,7 @@ def _made(
             reading.long_texts.drop(row[index].anchor)
             break
         shown.append(html)
-    part.items += row[part.start - 1 : part.start - 1 + len(shown)]
+    part.items = row[part.start - 1 : part.start - 1 + len(shown)]
     longs = [f"runs/{reading.run_id}/{text.page}" for text in reading.long_texts.held]
     yield from _long(part, reading, renderer)
     last = part.end >= len(row)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
+from kbsite.fold.lookup import by_name
 from kbsite.model.config import Leak
 from kbsite.model.proof import Proof
 from kbsite.model.run import Run
@@ -180,7 +181,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
         yield from cut(shown, parts, reading, renderer)
     path = run_path(stored.run.id)
     values = {**_values(site, stored), "transcript": shown, "parts": parts}
-    addresses = _addresses(parts)
+    addresses = _Addresses(parts, large=shown is not None and shown.aside)
     yield from compared(site, stored, shown, told)
     stood = snapshots_of(stored, told, shown)
     href = partial(_href, addresses)
@@ -200,7 +201,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
         "logs": list(logs(stored, held)),
         "raw": raw_files(stored),
         "provenance": provenance(site, stored.run, shown),
-        "chips": chips(counts([item for part in parts for item in part.items])),
+        "chips": chips(counts(item for part in parts for item in part.items)),
     }
     narrowed = filters(parts)
     here, lists = part_lists.told(parts, in_one_file=renderer.in_one_file)
@@ -233,15 +234,26 @@ def _reading(stored: StoredRun, held: tuple[Proof, ...]) -> Reading:
     return Reading(stored.run.id, side, LongTexts(), names, tuple(proven(held)))
 
 
-def _addresses(parts: list[Part]) -> dict[str, str]:
+class _Addresses(Mapping[str, str]):
     """The address of each anchor, seen from the run's page, whose script keeps the reader on it."""
-    addresses = {}
-    for part in parts:
-        page = "" if part.page == INDEX else part.page
-        for item in part.items:
-            for anchor in item.anchors:
-                addresses[anchor] = f"{page}#{anchor}"
-    return addresses
+
+    def __init__(self, parts: Sequence[Part], *, large: bool) -> None:
+        self._parts = parts
+        self._places = by_name(int, large=large)
+        for place, part in enumerate(parts):
+            for item in part.items:
+                for anchor in item.anchors:
+                    self._places["", anchor] = place
+
+    def __getitem__(self, anchor: str) -> str:
+        part = self._parts[self._places["", anchor]]
+        return f"{'' if part.page == INDEX else part.page}#{anchor}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (anchor for _, anchor in self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def _href(addresses: Mapping[str, str], anchor: str) -> str:

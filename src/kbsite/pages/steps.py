@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
-from kbsite.model.transcript import AgentLog, Step, Transcript
+from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Unknown
+from kbsite.model.transcript import AgentLog, Step
 from kbsite.pages.in_diff import is_in_diffs
-from kbsite.pages.pauses import with_pauses
 from kbsite.trajectories.vitals import call_seconds
 
 SLOW_SECONDS = 60
 """A call that takes longer is called slow."""
-
-MOST_ROWS = 500
-"""Rows of bookkeeping in one item: each is a place that links lead to, and pages hold few."""
 
 _SOLUTION = re.compile(r"(^|[/\\])solution\.py$")
 
@@ -152,45 +147,12 @@ def slow_seconds(step: Step) -> float | None:
     return seconds if seconds is not None and seconds >= SLOW_SECONDS else None
 
 
-def items(transcript: Transcript) -> Iterator[Item]:
-    """All items of a transcript, each agent's in its own order."""
-    yield from _of(transcript.main, 0)
-    for log in transcript.unlinked:
-        yield Item(anchor=f"agent-{log.steps[0].anchor}", depth=1, agent=log.id, opens=log)
-        yield from _of(log, 1)
-
-
-def _of(log: AgentLog, depth: int) -> Iterator[Item]:
-    rows: list[Step] = []
-    paused = 0.0
-    for step, pause in with_pauses(log.steps):
-        is_trace = isinstance(step.event, Trace)
-        if rows and (pause or not is_trace or len(rows) == MOST_ROWS):
-            yield _trace(rows, log, depth, paused)
-            rows = []
-        if is_trace:
-            paused = paused if rows else pause
-            rows.append(step)
-            continue
-        own = replace(step, agents=()) if step.agents else step
-        yield Item(anchor=step.anchor, depth=depth, agent=log.id, step=own, pause=pause)
-        for child in step.agents:
-            yield Item(anchor=f"agent-{step.anchor}", depth=depth + 1, agent=child.id, opens=child)
-            yield from _of(child, depth + 1)
-    if rows:
-        yield _trace(rows, log, depth, paused)
-
-
-def _trace(rows: list[Step], log: AgentLog, depth: int, pause: float) -> Item:
-    return Item(anchor=rows[0].anchor, depth=depth, agent=log.id, rows=tuple(rows), pause=pause)
-
-
-def counts(row: list[Item]) -> Mapping[str, int]:
+def counts(row: Iterable[Item]) -> Mapping[str, int]:
     """How many items each filter would leave."""
-    return Counter(chain.from_iterable([item.marks for item in row]))
+    return Counter(chain.from_iterable(item.marks for item in row))
 
 
-def line_ranges(row: list[Item]) -> str:
+def line_ranges(row: Iterable[Item]) -> str:
     """Which lines of which files some items stand for: "1-40 fab12-3-17", for a script to read."""
     lines: dict[str, list[int]] = {}
     for item in row:

@@ -57,7 +57,7 @@ class _Moments(Collection[Moment]):
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._logs: list[AgentLog] = []
-        self._log, self._number = array("L"), array("L")
+        self._log, self._number = array("I"), array("I")
         """Where each step lies: in which log, and which of its steps it is."""
         self._end = array("d")
         self._last = array("d")
@@ -65,7 +65,7 @@ class _Moments(Collection[Moment]):
         for log in transcript.agents:
             self._take(log, -math.inf)
         order = sorted(range(len(self)), key=self._last.__getitem__)
-        self._order = array("L", order)
+        self._order = array("I", order)
 
     def _take(self, log: AgentLog, last: float) -> float:
         """Take in an agent's steps, and those of the agents below it."""

@@ -1,0 +1,143 @@
+"""All items of a transcript in a row, as its pages are cut from it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
+
+from msgspec.structs import replace
+
+from kbsite.model.event import Trace
+from kbsite.model.transcript import AgentLog, Transcript
+from kbsite.pages.pauses import with_pauses
+from kbsite.pages.steps import Item
+
+MOST_ROWS = 500
+"""Rows of bookkeeping in one item: each is a place that links lead to, and pages hold few."""
+
+
+class _Spot(NamedTuple):
+    """Which steps an item shows."""
+
+    log: int
+    """Which agent's, in the order in which agents come."""
+    first: int
+    """The first of them, or the one that started a sub-agent."""
+    rows: int = 0
+    """How many bookkeeping rows it puts together; 0 where it is a step, or the head of an agent."""
+    opens: int = -1
+    """The agent whose head it is; -1 where it is none."""
+    pause: float = 0.0
+
+
+class _Row:
+    """The items of a transcript, made of its steps when they are asked for."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._logs: list[tuple[AgentLog, int]] = []
+        """The agents, each with how deep it stands."""
+
+    def spots(self) -> Iterator[_Spot]:
+        """Where the items lie, in their order; to be gone through once."""
+        yield from self._of(self._take(self._transcript.main, 0))
+        for log in self._transcript.unlinked:
+            place = self._take(log, 1)
+            yield _Spot(place, 0, opens=place)
+            yield from self._of(place)
+
+    def _take(self, log: AgentLog, depth: int) -> int:
+        self._logs.append((log, depth))
+        return len(self._logs) - 1
+
+    def _of(self, place: int) -> Iterator[_Spot]:
+        log, depth = self._logs[place]
+        rows, paused = 0, 0.0
+        for number, (step, pause) in enumerate(with_pauses(log.steps)):
+            is_trace = isinstance(step.event, Trace)
+            if rows and (pause or not is_trace or rows == MOST_ROWS):
+                yield _Spot(place, number - rows, rows, pause=paused)
+                rows = 0
+            if is_trace:
+                paused = paused if rows else pause
+                rows += 1
+                continue
+            yield _Spot(place, number, pause=pause)
+            for child in step.agents:
+                below = self._take(child, depth + 1)
+                yield _Spot(place, number, opens=below)
+                yield from self._of(below)
+        if rows:
+            yield _Spot(place, len(log.steps) - rows, rows, pause=paused)
+
+    def item(self, spot: _Spot) -> Item:
+        """The item that lies there."""
+        place, first, rows, opens, pause = spot
+        log, depth = self._logs[place]
+        step = log.steps[first]
+        if opens >= 0:
+            below, depth = self._logs[opens]
+            return Item(anchor=f"agent-{step.anchor}", depth=depth, agent=below.id, opens=below)
+        if rows:
+            held = tuple(log.steps[first : first + rows])
+            return Item(anchor=step.anchor, depth=depth, agent=log.id, rows=held, pause=pause)
+        own = replace(step, agents=()) if step.agents else step
+        return Item(anchor=step.anchor, depth=depth, agent=log.id, step=own, pause=pause)
+
+
+class _Spots:
+    """Where the items of a long transcript lie, in arrays."""
+
+    def __init__(self, row: _Row) -> None:
+        self._row = row
+        self._logs, self._firsts = array("i"), array("i")
+        self._rows, self._opens = array("i"), array("i")
+        self._pauses = array("d")
+        for spot in row.spots():
+            self._logs.append(spot.log)
+            self._firsts.append(spot.first)
+            self._rows.append(spot.rows)
+            self._opens.append(spot.opens)
+            self._pauses.append(spot.pause)
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def item(self, number: int) -> Item:
+        """The item of that number, from 0."""
+        log, first, rows = self._logs[number], self._firsts[number], self._rows[number]
+        spot = _Spot(log, first, rows, self._opens[number], self._pauses[number])
+        return self._row.item(spot)
+
+
+class _Items(Sequence[Item]):
+    """Items of a long transcript, one in memory at a time; some of them are such a row as well."""
+
+    def __init__(self, spots: _Spots, within: range) -> None:
+        self._spots = spots
+        self._within = within
+
+    def __len__(self) -> int:
+        return len(self._within)
+
+    @overload
+    def __getitem__(self, number: int) -> Item: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Item]: ...
+    def __getitem__(self, number: int | slice) -> Item | Sequence[Item]:
+        if isinstance(number, slice):
+            return _Items(self._spots, self._within[number])
+        return self._spots.item(self._within[number])
+
+
+def items(transcript: Transcript) -> Sequence[Item]:
+    """All items of a transcript, each agent's in its own order.
+
+    Those of a long transcript are made whenever they are asked for.
+    """
+    row = _Row(transcript)
+    if transcript.aside:
+        spots = _Spots(row)
+        return _Items(spots, range(len(spots)))
+    return [row.item(spot) for spot in row.spots()]
