@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol, cast
 
 from msgspec import Struct, field
 
-from kbsite.fold.aside import Aside, Places
-from kbsite.fold.steps_aside import StepAside, Told
+from kbsite.fold.aside import Aside, Place, Places
+from kbsite.fold.steps_aside import Steps, Told
 from kbsite.model.event import AnyEvent, Event, ToolResult
 from kbsite.model.transcript import AgentLog, FileDiff, Step
 from kbsite.model.usage import Usage
@@ -64,8 +64,8 @@ class Drafts(Protocol):
     def settle(self, number: int, draft: Draft) -> None:
         """Take it that nothing is known that could still change a draft."""
 
-    def kept(self, number: int, step: Step) -> Step:
-        """The step that a draft has come to, as it is kept."""
+    def steps(self, come: Iterable[tuple[int, Step]]) -> Sequence[Step]:
+        """What drafts have come to, as it is kept: the numbers of drafts with their steps."""
         ...
 
 
@@ -75,9 +75,9 @@ class DraftsHeld(list[Draft]):
     def settle(self, number: int, draft: Draft) -> None:
         """Nothing is to be done."""
 
-    def kept(self, number: int, step: Step) -> Step:  # noqa: ARG002 - it is whole
-        """The step."""
-        return step
+    def steps(self, come: Iterable[tuple[int, Step]]) -> Sequence[Step]:
+        """The steps."""
+        return tuple([step for _, step in come])
 
 
 class DraftsAside:
@@ -119,17 +119,12 @@ class DraftsAside:
         else:
             self._held.pop(number, None)
 
-    def kept(self, number: int, step: Step) -> Step:
-        """The step, which reads what it tells when it is asked for it."""
+    def steps(self, come: Iterable[tuple[int, Step]]) -> Sequence[Step]:
+        """The steps, each read from the file when it is asked for."""
+        return Steps(self._aside, ((self._place(number), step) for number, step in come))
+
+    def _place(self, number: int) -> Place | None:
         if number in self._held:
             # A call that nothing came back from, or a result that no call asked for.
             self.settle(number, self._held[number])
-        place = self._places[number]
-        if place is None:
-            return step
-        told = StepAside(
-            aside=self._aside, place=place, anchor=step.anchor, elapsed=step.elapsed,
-            result_anchor=step.result_anchor, agents=step.agents, usage=step.usage,
-        )  # fmt: skip
-        # It answers all that a step is asked.
-        return cast("Step", told)
+        return self._places[number]

@@ -27,7 +27,7 @@ from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import outcome
 from kbsite.fold.results import has_run, original, reset_to, unfinished
-from kbsite.fold.steps_aside import Steps, Told
+from kbsite.fold.steps_aside import Told
 from kbsite.fold.tokens import Ledger, TokensOfSteps
 from kbsite.fold.work import Work
 from kbsite.model.event import (
@@ -367,16 +367,14 @@ class Fold:
 
     def _log(self, agent: str, tree: _Tree, depth: int) -> AgentLog:
         tree.placed.add(agent)
-        steps = self._steps(agent, tree, depth)
-        held = tuple(steps) if self._aside is None else Steps(steps)
+        steps = self._drafts[agent].steps(self._steps(agent, tree, depth))
         start = self._starts.get(agent)
         title = start.title if start else ""
         usage = tree.usages.get(agent, Usage())
-        return AgentLog(id=agent, title=title, steps=held, usage=usage)
+        return AgentLog(id=agent, title=title, steps=steps, usage=usage)
 
-    def _steps(self, agent: str, tree: _Tree, depth: int) -> Iterator[Step]:
-        drafts = self._drafts[agent]
-        for number, draft in enumerate(drafts):
+    def _steps(self, agent: str, tree: _Tree, depth: int) -> Iterator[tuple[int, Step]]:
+        for number, draft in enumerate(self._drafts[agent]):
             if draft.gone:
                 continue
             below: list[AgentLog] = []
@@ -387,7 +385,7 @@ class Fold:
                     if child not in tree.placed
                 )
             usage = self._tokens.at(agent, number)
-            yield drafts.kept(number, draft.step(self._first, tuple(below), usage))
+            yield number, draft.step(self._first, tuple(below), usage)
 
 
 @lru_cache(16)

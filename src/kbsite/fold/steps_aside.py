@@ -1,4 +1,4 @@
-"""Steps of long transcripts, which read what they tell from a file."""
+"""Steps of long transcripts, which lie in a file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from math import isnan, nan
-from typing import cast, overload
+from typing import overload
 
 from msgspec import Struct
 
 from kbsite.fold.aside import Aside, Place, Places
 from kbsite.model.event import AnyEvent, ToolResult
-from kbsite.model.transcript import AgentLog, FileDiff, Placed, Step
+from kbsite.model.transcript import AgentLog, FileDiff, Step
 from kbsite.model.usage import Usage
 
 
@@ -24,52 +24,9 @@ class Told(Struct, frozen=True, array_like=True):
     """What came back, if it is a call."""
     diffs: tuple[FileDiff, ...]
     """What it changed."""
-    anchor: str = ""
+    anchor: str
     """Its permalink, and that of its result."""
-    result_anchor: str = ""
-
-
-class StepAside(Placed, frozen=True, kw_only=True):
-    """A `Step` that reads what it tells when it is asked for it."""
-
-    aside: Aside[Told]
-    place: Place
-
-    @property
-    def event(self) -> AnyEvent:
-        """What happened."""
-        return self.aside.at(self.place).event
-
-    @property
-    def result(self) -> ToolResult | None:
-        """What came back, if it is a call."""
-        return self.aside.at(self.place).result
-
-    @property
-    def diffs(self) -> tuple[FileDiff, ...]:
-        """What it changed."""
-        return self.aside.at(self.place).diffs
-
-    @property
-    def ended(self) -> float | None:
-        """When it was over, its result included, as `elapsed` counts; None if unknown."""
-        return self.whole.ended
-
-    @property
-    def whole(self) -> Step:
-        """The step with all that it tells."""
-        told = self.aside.at(self.place)
-        return Step(
-            event=told.event,
-            anchor=self.anchor,
-            elapsed=self.elapsed,
-            behind=self.behind,
-            result=told.result,
-            result_anchor=self.result_anchor,
-            diffs=told.diffs,
-            agents=self.agents,
-            usage=self.usage,
-        )
+    result_anchor: str
 
 
 class _Usages:
@@ -116,32 +73,31 @@ _NONE = Usage()
 
 
 class Steps(Sequence[Step]):
-    """The steps of an agent, of which no more is in memory than where each lies."""
+    """The steps of an agent, each made when it is asked for: in memory is where it lies."""
 
-    def __init__(self, steps: Iterable[Step]) -> None:
+    def __init__(self, aside: Aside[Told], steps: Iterable[tuple[Place | None, Step]]) -> None:
+        """Each step with the place of what it tells; None for one that lies nowhere."""
+        self._aside = aside
         self._places = Places()
         self._elapsed, self._behind = array("d"), array("d")
         self._usage = _Usages()
         self._agents: dict[int, tuple[AgentLog, ...]] = {}
         self._whole: dict[int, Step] = {}
         """Those that lie nowhere."""
-        self._aside: Aside[Told] | None = None
-        for step in steps:
-            self._append(step)
+        for number, (place, step) in enumerate(steps):
+            if place is None:
+                self._whole[number] = step
+            if step.agents:
+                self._agents[number] = step.agents
+            self._places.append(place)
+            self._elapsed.append(nan if step.elapsed is None else step.elapsed)
+            self._behind.append(step.behind)
+            self._usage.append(step.usage)
 
-    def _append(self, step: Step) -> None:
-        number = len(self)
-        if not isinstance(step, StepAside):
-            self._whole[number] = step
-            self._places.append(None)
-        else:
-            self._aside = step.aside
-            self._places.append(step.place)
-        self._elapsed.append(nan if step.elapsed is None else step.elapsed)
-        self._behind.append(step.behind)
-        self._usage.append(step.usage)
-        if step.agents:
-            self._agents[number] = step.agents
+    def kept(self, others: Iterable[Step]) -> Steps:
+        """Other steps that tell the same, each in the place of one of these."""
+        places = (self._places[number] for number in range(len(self)))
+        return Steps(self._aside, zip(places, others, strict=True))
 
     def __len__(self) -> int:
         """How many there are."""
@@ -156,21 +112,23 @@ class Steps(Sequence[Step]):
         if isinstance(number, slice):
             return [self[one] for one in range(*number.indices(len(self)))]
         place = self._places[number]
-        number %= len(self)
-        if place is None or self._aside is None:
+        number %= len(self._places)
+        if place is None:
             return self._whole[number]
-        told = self._aside.at(place)
-        elapsed = self._elapsed[number]
-        step = StepAside(
-            aside=self._aside, place=place, anchor=told.anchor,
-            elapsed=None if isnan(elapsed) else elapsed, behind=self._behind[number],
-            result_anchor=told.result_anchor, agents=self._agents.get(number, ()),
+        told, elapsed = self._aside.at(place), self._elapsed[number]
+        return Step(
+            event=told.event,
+            anchor=told.anchor,
+            elapsed=None if isnan(elapsed) else elapsed,
+            behind=self._behind[number],
+            result=told.result,
+            result_anchor=told.result_anchor,
+            diffs=told.diffs,
+            agents=self._agents.get(number, ()),
             usage=self._usage[number],
-        )  # fmt: skip
-        # It answers all that a step is asked.
-        return cast("Step", step)
+        )
 
 
 def kept_as(held: Sequence[Step], others: Iterable[Step]) -> Sequence[Step]:
-    """Other steps, kept as some are: in memory, or where each lies."""
-    return Steps(others) if isinstance(held, Steps) else tuple(others)
+    """Other steps that tell the same, kept as some are: in memory, or in a file."""
+    return held.kept(others) if isinstance(held, Steps) else tuple(others)

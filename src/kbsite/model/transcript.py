@@ -70,9 +70,10 @@ class FileDiff(Struct, frozen=True):
         return [*map(_SIGN, self.lines)].count("-")
 
 
-class Placed(Struct, frozen=True, kw_only=True):
-    """Where a step stands, and what belongs to it beside what it tells."""
+class Step(Struct, frozen=True, kw_only=True):
+    """One item of the page: an event, and what belongs to it."""
 
+    event: AnyEvent
     anchor: str
     """Its permalink within the page: "L12" for line 12 of the main file."""
     elapsed: float | None = None
@@ -80,24 +81,13 @@ class Placed(Struct, frozen=True, kw_only=True):
     behind: float = 0.0
     """Seconds by which the clock of its rows had been set back by then, or that are less than 0
     where it was ahead: `elapsed` has them, the times of its event and its result have not."""
+    result: ToolResult | None = None
     result_anchor: str = ""
+    diffs: tuple[FileDiff, ...] = ()
     agents: tuple[AgentLog, ...] = ()
     """The sub-agents that this call started."""
     usage: Usage = field(default_factory=Usage)
     """Tokens of the model message that ends with this step."""
-
-
-class Step(Placed, frozen=True, kw_only=True):
-    """One item of the page: an event, and what belongs to it."""
-
-    event: AnyEvent
-    result: ToolResult | None = None
-    diffs: tuple[FileDiff, ...] = ()
-
-    @property
-    def whole(self) -> Step:
-        """The step with all that it tells; those of long transcripts read that from a file."""
-        return self
 
     @property
     def ended(self) -> float | None:

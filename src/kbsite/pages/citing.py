@@ -75,9 +75,9 @@ def cited_steps(
     unseen: dict[str, tuple[Passage, ...]] = {}
     quoted: set[str] = set()
     made: dict[str, tuple[str, list[LongText]]] = {}
-    for (number, quote), held in _citing(row, quotes):
+    for (number, quote), held, anchors in _citing(row, quotes):
         alone = bool(quote.event) or quote.lines[0] == quote.lines[-1]
-        for item in held[:MOST] if alone else ():
+        for item in held if alone else ():
             told = passage(number, quote, f"{item.anchor}.q{number + 1}")
             page = _page(told, item, made, reading)
             if page is not None:
@@ -90,23 +90,26 @@ def cited_steps(
             at = quote.event if quote.event in first.anchors else first.anchor
             places[number] = first.anchor, at, ""
             unseen[first.anchor] = *unseen.get(first.anchor, ()), passage(number, quote)
-            quoted |= {item.anchor for item in held}
+            quoted |= anchors
     return CitedSteps(places, passages, unseen, frozenset(quoted))
 
 
 def _citing(
     row: Sequence[Item], quotes: Sequence[tuple[int, Quote]]
-) -> Iterator[tuple[tuple[int, Quote], list[Item]]]:
-    """Each quote that cites steps, with these."""
-    held: dict[int, list[Item]] = {}
+) -> Iterator[tuple[tuple[int, Quote], list[Item], set[str]]]:
+    """Each quote that cites steps, with the first of these, and the anchors of all."""
+    held: dict[int, tuple[list[Item], set[str]]] = {}
     for item in row if quotes else ():
         anchors, sources = item.anchors, item.sources
         for number, quote in quotes:
             if quote.event in anchors or any(_covers(quote, source) for source in sources):
-                held.setdefault(number, []).append(item)
+                first, named = held.setdefault(number, ([], set()))
+                named.add(item.anchor)
+                if len(first) < MOST:
+                    first.append(item)
     for number, quote in quotes:
         if number in held:
-            yield (number, quote), held[number]
+            yield (number, quote), *held[number]
 
 
 def _covers(quote: Quote, source: Source) -> bool:

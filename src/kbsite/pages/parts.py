@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import cached_property
 from hashlib import sha256
 
 from msgspec import Struct
@@ -45,7 +46,7 @@ class Reading(Struct):
     """Where they stand, once the steps are known."""
 
 
-class Part(Struct):
+class Part(Struct, dict=True):
     """A part of a transcript."""
 
     number: int
@@ -70,12 +71,12 @@ class Part(Struct):
         """Which item it ends with."""
         return self.start + len(self.items) - 1
 
-    @property
+    @cached_property
     def lines(self) -> str:
         """The lines of the files that it stands for, for a script to find a permalink's part."""
         return line_ranges(self.items)
 
-    @property
+    @cached_property
     def elapsed(self) -> tuple[float, float] | None:
         """When it starts and ends, seconds into the session; None where nothing tells.
 

@@ -117,8 +117,7 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
         opens = self.opens and (
             self.opens.id, self.opens.title, len(self.opens.steps), self.opens.usage
         )  # fmt: skip
-        step, rows = self.step and self.step.whole, [row.whole for row in self.rows]
-        told = (self.anchor, self.depth, self.agent, step, rows, opens)
+        told = (self.anchor, self.depth, self.agent, self.step, self.rows, opens)
         try:
             return msgspec.msgpack.encode(told)
         except (OverflowError, TypeError, ValueError, RecursionError):

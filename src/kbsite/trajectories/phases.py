@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 from msgspec import Struct
 
@@ -88,10 +88,10 @@ def phased_calls(
 
 def _starts(transcript: Transcript, found: Mapping[Phase, Milestone]) -> list[tuple[int, Phase]]:
     places: dict[str, int] = {}
+    wanted = {milestone.anchor for milestone in found.values()}
     for number, step in enumerate(transcript.main.steps):
-        places[step.anchor] = number
-        for agent in step.agents:
-            places.update((below.anchor, number) for below in agent.every_step)
+        below = chain.from_iterable(agent.every_step for agent in step.agents)
+        places.update((one.anchor, number) for one in (step, *below) if one.anchor in wanted)
     at = [
         (places[milestone.anchor], phase)
         for phase, milestone in found.items()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,19 +41,23 @@ class _Change(Struct, frozen=True):
     """What a command made of what the file held, by all that the rows of one agent tell."""
 
 
-def solution_states(moments: Iterable[Moment], cwd: str) -> tuple[SolutionState, ...]:
+def solution_states(moments: Collection[Moment], cwd: str) -> tuple[SolutionState, ...]:
     """The states of the solution, in the order of `moments`.
 
     Where several files of that name were changed, it is the one in the session's folder, else the
     one that was changed most often.
     """
-    found = [change for moment in moments for change in _changes(moment, cwd)]
-    path = _chosen([change.path for change in found], cwd)
-    ours = (replace(c, path=path) for c in found if c.path in (path, NAME))
+    path = _chosen((change.path for change in _all(moments, cwd)), cwd)
+    ours = (replace(c, path=path) for c in _all(moments, cwd) if c.path in (path, NAME))
     return tuple(_replayed(ours, path))
 
 
-def _chosen(paths: list[str], cwd: str) -> str:
+def _all(moments: Collection[Moment], cwd: str) -> Iterator[_Change]:
+    # Gone through twice: what a long transcript wrote is more than memory should hold.
+    return chain.from_iterable(_changes(moment, cwd) for moment in moments)
+
+
+def _chosen(paths: Iterable[str], cwd: str) -> str:
     home = posixpath.join(cwd, NAME)
     named = Counter(path for path in paths if path != NAME)
     if home in named or not named:
