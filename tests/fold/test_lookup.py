@@ -10,12 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbsite.fold import lookup
 from kbsite.fold.lookup import Lookup, Name, by_name
 from kbsite.model.usage import Usage
 
 NAMES = st.tuples(st.text(max_size=3), st.text(max_size=3))
 VALUES = st.integers(-(2**70), 2**70)
 DEEDS = st.lists(st.tuples(st.sampled_from(["put", "drop", "get"]), NAMES, VALUES), max_size=30)
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, 3, 10_000])
+def _at_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "_AT_ONCE", request.param)
+        yield
 
 
 @given(DEEDS)
@@ -60,15 +68,16 @@ def test_what_was_got_is_a_copy() -> None:
 def test_what_the_file_has_no_room_for_stays_in_memory() -> None:
     held = Lookup(str)
     held["", "before"] = "there"
+    assert list(held) == [("", "before")]
     held._file.execute("PRAGMA max_page_count = 4")
     for number in range(100):
         held["", f"{number}"] = f"{number} " * 1_000
     held["", "before"] = "now " * 1_000
 
+    assert len(list(held)) == 101
     assert len(held._beside) > 90
     assert held["", "before"] == "now " * 1_000
     assert all(held["", f"{number}"] == f"{number} " * 1_000 for number in range(100))
-    assert len(held) == len(list(held)) == 101
     del held["", "before"]
     assert ("", "before") not in held
 
@@ -76,6 +85,7 @@ def test_what_the_file_has_no_room_for_stays_in_memory() -> None:
 def test_a_file_that_cannot_be_read_is_told() -> None:
     held = Lookup(int)
     held["", "a"] = 1
+    assert len(held) == 1
     held._file.close()
 
     with pytest.raises(OSError, match="file without a name"):
@@ -88,6 +98,7 @@ def test_it_takes_little_memory_and_leaves_nothing_behind() -> None:
     held = Lookup(str)
     for number in range(20_000):
         held["agent", f"a name that is as long as ids are, {number}"] = "x" * 100
+    assert len(held) == 20_000
     file = held._file
     used = file.execute("PRAGMA page_count").fetchone()[0] * 4096
     assert used > 3_000_000

@@ -20,14 +20,13 @@ T = TypeVar("T")
 
 _WRITTEN = 1_000_000
 """Bytes that are written at once."""
-_REMEMBERED = 1_000_000
-"""Bytes of records that are remembered, or else one: who asks one thing of it asks several."""
 
 
 class Aside(Generic[T]):
     """Records of one kind, each by its place in a file without a name.
 
     Copies of this process read from it as well, and all that was put into it before they were made.
+    None is remembered: whoever asks for one goes through all.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -39,8 +38,6 @@ class Aside(Generic[T]):
         finalize(self, file.close)
         self._written = 0
         self._waits = bytearray()
-        self._known: dict[Place, T] = {}
-        self._bytes = 0
 
     def put(self, record: T) -> Place | None:
         """Keep a record; its place. None for what cannot be packed.
@@ -70,16 +67,7 @@ class Aside(Generic[T]):
 
     def at(self, place: Place) -> T:
         """The record that was put there; OSError where the file cannot be read."""
-        known = self._known.get(place)
-        if known is None:
-            known = self._packed.decode(self._read(place))
-            self._bytes += place[1]
-            while self._known and self._bytes > _REMEMBERED:
-                oldest = next(iter(self._known))
-                del self._known[oldest]
-                self._bytes -= oldest[1]
-            self._known[place] = known
-        return known
+        return self._packed.decode(self._read(place))
 
     def _read(self, place: Place) -> bytes:
         at, size = place

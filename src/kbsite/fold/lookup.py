@@ -28,6 +28,8 @@ _PUT = (
     " ON CONFLICT (agent, name) DO UPDATE SET value = excluded.value"
 )
 _GET = "SELECT value FROM held WHERE agent = ? AND name = ?"
+_AT_ONCE = 1_000
+"""Values that are written at once: one by one that takes five times as long."""
 _DROP = "DELETE FROM held WHERE agent = ? AND name = ?"
 
 
@@ -41,6 +43,8 @@ class Lookup(MutableMapping[Name, T]):
     def __init__(self, kind: type[T]) -> None:
         """OSError where there can be no such file."""
         self._packed = msgspec.msgpack.Decoder(kind)
+        self._recent: dict[Name, bytes] = {}
+        """What was put last, packed: most of what is asked for is, and it is written at once."""
         self._beside: dict[Name, T] = {}
         """What the file has no room for, or cannot hold: numbers of more than eight bytes, say."""
         with _telling():
@@ -56,12 +60,32 @@ class Lookup(MutableMapping[Name, T]):
             data = msgspec.msgpack.encode(value)
             # What cannot be unpacked again is found now, where it can still stay in memory.
             self._packed.decode(data)
-            self._file.execute(_PUT, (*_key(name), data))
-        except (OverflowError, RecursionError, TypeError, ValueError, sqlite3.Error):
+        except (OverflowError, RecursionError, TypeError, ValueError):
+            self._recent.pop(name, None)
             self._beside[name] = value
+            return
+        self._recent[name] = data
+        if len(self._recent) > _AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what was put last; what there is no room for stays in memory."""
+        rows = ((*_key(name), data) for name, data in self._recent.items())
+        try:
+            self._file.execute("BEGIN")
+            self._file.executemany(_PUT, rows)
+            self._file.execute("COMMIT")
+        except sqlite3.Error:
+            with suppress(sqlite3.Error):
+                self._file.execute("ROLLBACK")
+            self._beside.update((n, self._packed.decode(d)) for n, d in self._recent.items())
+        self._recent.clear()
 
     def __getitem__(self, name: Name) -> T:
         """What is kept by that name; OSError where the file cannot be read."""
+        recent = self._recent.get(name)
+        if recent is not None:
+            return self._packed.decode(recent)
         if name in self._beside:
             return self._beside[name]
         with _telling():
@@ -72,7 +96,8 @@ class Lookup(MutableMapping[Name, T]):
 
     def __delitem__(self, name: Name) -> None:
         """Let a value go."""
-        there = self._beside.pop(name, None) is not None
+        recent = self._recent.pop(name, None) is not None
+        there = self._beside.pop(name, None) is not None or recent
         with _telling():
             gone = self._file.execute(_DROP, _key(name)).rowcount
         if not (there or gone):
@@ -80,6 +105,7 @@ class Lookup(MutableMapping[Name, T]):
 
     def __iter__(self) -> Iterator[Name]:
         """All names, in the order in which they first came."""
+        self._write()
         with _telling():
             for agent, name in self._file.execute("SELECT agent, name FROM held ORDER BY rowid"):
                 known = _text(agent), _text(name)
@@ -93,6 +119,7 @@ class Lookup(MutableMapping[Name, T]):
 
     def clear(self) -> None:
         """Let all go, and the file: nothing can be asked for any more."""
+        self._recent.clear()
         self._beside.clear()
         self._file.close()
 

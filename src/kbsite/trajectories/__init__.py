@@ -105,7 +105,7 @@ def _submitted(
     """The end of the session, with its grade."""
     own, finish = transcript.main.steps, transcript.finish
     # What only ended a turn, and was gone on after, is no end.
-    ends = (step for step in reversed(own) if finish is not None and step.event == finish)
+    ends = (step for step in reversed(own if finish else ()) if step.event == finish)
     last = next(ends, own[-1] if own else None)
     moment = None
     for over in steps:
