@@ -28,11 +28,13 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
     if steps:
         last = _submitted(transcript, steps, metrics, end)
         points.append(replace(last, state=len(states) - 1 if states else None))
+    # What of a long transcript takes memory for a while takes it first.
+    signs = vital_signs(transcript, steps, points)
     return Trajectory(
         points=tuple(points),
         states=states,
         spent=tuple(_spent(steps)),
-        signs=vital_signs(transcript, steps, points),
+        signs=signs,
         budget=run.budget_seconds,
         end=end,
     )

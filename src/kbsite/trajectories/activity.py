@@ -45,7 +45,7 @@ class _Timeline(Struct):
 
     def spans(self) -> Iterator[tuple[float, float]]:
         """From each moment at which something began or ended to the next."""
-        bounds = sorted(self.marks + self.starts + self.ends)
+        bounds = array("d", sorted(self.marks + self.starts + self.ends))
         return ((start, end) for start, end in pairwise(bounds) if start < end)
 
     def running(self, spans: Iterator[tuple[float, float]]) -> Iterator[tuple[float, float, int]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -60,15 +61,20 @@ class _Moments(Collection[Moment]):
         self._log, self._number = array("I"), array("I")
         """Where each step lies: in which log, and which of its steps it is."""
         self._end = array("d")
-        self._last = array("d")
-        """When each step ended, and when the last one did of which that is known."""
+        """When each step ended, not a number where nothing tells."""
+        all_ended = array("d")
         for log in transcript.agents:
-            self._take(log, -math.inf)
-        order = sorted(range(len(self)), key=self._last.__getitem__)
-        self._order = array("I", order)
+            self._take(log, -math.inf, all_ended)
+        order: Sequence[int] = range(len(self))
+        if any(one > other for one, other in pairwise(all_ended)):
+            order = array("I", sorted(order, key=all_ended.__getitem__))
+        self._order = order
 
-    def _take(self, log: AgentLog, last: float) -> float:
-        """Take in an agent's steps, and those of the agents below it."""
+    def _take(self, log: AgentLog, last: float, all_ended: array[float]) -> float:
+        """Take in an agent's steps, and those of the agents below it.
+
+        `all_ended` gets when each step did, or else the one before it.
+        """
         place = len(self._logs)
         self._logs.append(log)
         for number, step in enumerate(log.steps):
@@ -77,9 +83,9 @@ class _Moments(Collection[Moment]):
             self._log.append(place)
             self._number.append(number)
             self._end.append(math.nan if at is None else at)
-            self._last.append(last)
+            all_ended.append(last)
             for agent in step.agents:
-                last = self._take(agent, last)
+                last = self._take(agent, last, all_ended)
         return last
 
     def __len__(self) -> int:
