@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kbsite.build import build
+from kbsite.model.event import ToolKind
 from kbsite.model.price import Price, PriceTable
-from kbsite.pages.compared import LEAST, SHARE, TOKENS, script
+from kbsite.pages.compared import LEAST, SHARE, TOKENS, _Called, _OfPhase, script
 from kbsite.pages.page import comparison, run_key
 from kbsite.trajectories.phases import Phase
 from tests.browser.long_session import session as long_session
@@ -312,3 +313,22 @@ def test_any_text_comes_back_from_a_script_of_harmless_characters(text: str) -> 
 
 def test_an_id_cannot_end_the_list_that_it_stands_in() -> None:
     assert comparison("a,b", "c&d=e#f", "g") == "?runs=a%2Cb,c%26d%3De%23f,g"
+
+
+@pytest.mark.parametrize("most", [0, 2, 16, 60, 3000])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 17, 18, 61, 62, 3000, 3001, 3002, 3003, 9000])
+def test_of_a_phase_with_many_calls_those_in_the_middle_are_left_out(count: int, most: int) -> None:
+    every = [_Called(f"L{n}", ToolKind.RUN, "", None, failed=False) for n in range(count)]
+    held = _OfPhase(Phase.CHECK)
+    for call in every:
+        held.take(call)
+    left_out = count - most if count > most + 1 else 0
+
+    first, more, last = held.told(most)
+    assert more == left_out
+    if left_out:
+        assert first == every[: most // 2]
+        assert last == every[most // 2 + left_out :]
+    else:
+        assert [*first, *last] == every
+    assert len(held.first) + len(held.last) <= 3001

@@ -6,7 +6,7 @@ Seconds count from the first moment that the transcript tells, as `Step.elapsed`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 
@@ -117,7 +117,7 @@ class VitalSigns(Struct, frozen=True, kw_only=True):
     """The slowest calls of all agents, the slowest first."""
     usage: Usage
     """All agents' tokens, as `Transcript.usage` has them."""
-    context: tuple[ContextSize, ...]
+    context: Sequence[ContextSize]
     compactions: tuple[Compaction, ...]
     correct: Point | None
     """The first check that passed."""
@@ -129,7 +129,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     """In the order in which they happened."""
     states: tuple[SolutionState, ...]
-    spent: tuple[tuple[float, int | None], ...]
+    spent: Collection[tuple[float, int | None]]
     """Seconds, and the tokens until then, wherever the main agent's messages took some."""
     signs: VitalSigns
     budget: float | None

@@ -6,13 +6,15 @@ keys are all ours, in ASCII and without a character that HTML knows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
-from operator import itemgetter
+from typing import TypeVar
+
+from msgspec import Struct, field
 
 from kbsite.model.board import Attempt
-from kbsite.model.event import ToolCall
+from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.run import Run
 from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.model.transcript import Step, Transcript
@@ -39,6 +41,10 @@ _FITS = (
 )  # fmt: skip
 """Characters of a summary, calls of a phase, points of a curve: tried until it is small enough."""
 
+_MOST = max(calls for _, calls, _ in _FITS)
+
+T = TypeVar("T")
+
 Row = list[object]
 """A row of the data: texts, numbers, None."""
 
@@ -59,13 +65,13 @@ def compared(
         text = script(data)
     else:
         room = int(_size(stored, shown) * SHARE)
-        text = _fitting(data, list(phased_calls(shown, found)), told, room)
+        text = _fitting(data, _phased(phased_calls(shown, found)), told, room)
     yield File(compared_path(stored.run.id), text)
 
 
 def _fitting(
     data: Mapping[str, object],
-    phased: Sequence[tuple[Phase, Step]],
+    phased: Sequence[_OfPhase],
     told: Trajectory,
     room: int,
 ) -> str:
@@ -179,37 +185,85 @@ def _milestone(found: Milestone | None) -> Row | None:
     return None if found is None else [found.anchor, _number(found.elapsed)]
 
 
-def _calls(
-    phased: Sequence[tuple[Phase, Step]], told: Trajectory, length: int, most: int
-) -> Iterator[Row]:
+class _Called(Struct, frozen=True):
+    """What is told of a call."""
+
+    anchor: str
+    kind: ToolKind
+    told: str
+    elapsed: float | None
+    failed: bool
+
+
+class _OfPhase(Struct):
+    """The calls of a phase: no more of them than may be told."""
+
+    phase: Phase
+    first: list[_Called] = field(default_factory=list)
+    last: deque[_Called] = field(default_factory=lambda: deque(maxlen=_MOST // 2))
+    count: int = 0
+
+    def take(self, call: _Called) -> None:
+        self.count += 1
+        if len(self.first) <= _MOST // 2:
+            self.first.append(call)
+        else:
+            self.last.append(call)
+
+    def told(self, most: int) -> tuple[list[_Called], int, list[_Called]]:
+        """At most so many, from both ends, with how many are left out between them."""
+        held = [*self.first, *self.last]
+        if self.count <= most + 1:
+            return held, 0, []
+        return held[: most // 2], self.count - most, held[len(held) - most + most // 2 :]
+
+
+def _phased(calls: Iterable[tuple[Phase, Step]]) -> list[_OfPhase]:
+    found: dict[Phase, _OfPhase] = {}
+    for phase, step in calls:
+        held = found.get(phase)
+        if held is None:
+            held = found[phase] = _OfPhase(phase)
+        held.take(_called(step))
+    return list(found.values())
+
+
+def _called(step: Step) -> _Called:
+    call, result = step.event, step.result
+    assert isinstance(call, ToolCall)
+    failed = result is not None and (bool(result.is_error) or bool(result.exit_code))
+    told = (call.summary or call.tool)[: _LOOKED_AT * _FITS[0][0]]
+    return _Called(step.anchor, call.tool_kind, told, step.elapsed, failed)
+
+
+_LOOKED_AT = 4
+"""How many times as long a text may be as the line that is made of it."""
+
+
+def _calls(phased: Sequence[_OfPhase], told: Trajectory, length: int, most: int) -> Iterator[Row]:
     """The main agent's calls: phase, kind, anchor, seconds, summary, 1 if it failed.
 
     Of a phase with more than `most`, those in the middle are left out, and told by their number.
     """
     points = {point.anchor: point for point in told.points if point.kind is not PointKind.SUBMIT}
-    for phase, held in groupby(phased, key=itemgetter(0)):
-        steps = [step for _, step in held]
-        number = list(Phase).index(phase)
-        left_out = len(steps) - most if len(steps) > most + 1 else 0
-        for index, step in enumerate(steps):
-            if index == most // 2 and left_out:
-                yield [number, "more", "", None, str(left_out), 0]
-            if not (left_out and most // 2 <= index < most // 2 + left_out):
-                yield [number, *_call(step, points.get(step.anchor), length)]
+    for held in phased:
+        number = list(Phase).index(held.phase)
+        first, left_out, last = held.told(most)
+        yield from ([number, *_call(one, points.get(one.anchor), length)] for one in first)
+        if left_out:
+            yield [number, "more", "", None, str(left_out), 0]
+        yield from ([number, *_call(one, points.get(one.anchor), length)] for one in last)
 
 
-def _call(step: Step, point: Point | None, length: int) -> Row:
-    call, result = step.event, step.result
-    assert isinstance(call, ToolCall)
-    failed = result is not None and (bool(result.is_error) or bool(result.exit_code))
-    told = call.summary or call.tool
+def _call(call: _Called, point: Point | None, length: int) -> Row:
+    told = call.told
     if point is not None and point.kind is PointKind.BENCHMARK:
         told = f"{point.text}: {told}"
-    elapsed = _number(step.elapsed)
-    return [_kind(call, point), step.anchor, elapsed, _line(told, length), int(failed)]
+    elapsed = _number(call.elapsed)
+    return [_kind(call, point), call.anchor, elapsed, _line(told, length), int(call.failed)]
 
 
-def _kind(call: ToolCall, point: Point | None) -> str:
+def _kind(call: _Called, point: Point | None) -> str:
     """What a call did: to the solution where it did something to it, else by its tool."""
     match point:
         case Point(kind=PointKind.EDIT):
@@ -219,12 +273,12 @@ def _kind(call: ToolCall, point: Point | None) -> str:
         case Point(kind=PointKind.BENCHMARK):
             return "benchmark"
         case _:
-            return call.tool_kind.value
+            return call.kind.value
 
 
 def _line(text: str, length: int) -> str:
     """The start of a text, on one line."""
-    line = " ".join(visible(text[: 4 * length]).split())
+    line = " ".join(visible(text[: _LOOKED_AT * length]).split())
     return line if len(line) <= length else f"{line[: max(0, length - 1)]}…"
 
 
@@ -234,10 +288,10 @@ def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
     Scores of solutions that their check rejected are none to compare.
     """
     timed = [point for point in told.points if point.elapsed is not None]
-    tokens: list[Row] = [[_number(at), spent] for at, spent in told.spent]
+    tokens = _thinned(told.spent, min(most, TOKENS))
     return {
         "score": _scores([p for p in timed if p.score is not None and not p.rejected], most),
-        "tokens": _thinned(tokens, min(most, TOKENS)),
+        "tokens": [[_number(at), spent] for at, spent in tokens],
         "edits": _thinned(_counts(timed, PointKind.EDIT), most),
         "checks": _thinned(_counts(timed, PointKind.CHECK), most),
     }
@@ -260,11 +314,13 @@ def _counts(points: Iterable[Point], kind: PointKind) -> list[Row]:
     return [[_number(point.elapsed), number] for number, point in enumerate(ours, start=1)]
 
 
-def _thinned(rows: Sequence[Row], most: int) -> list[Row]:
+def _thinned(rows: Collection[T], most: int) -> list[T]:
     """At most so many rows, the first and the last among them."""
-    if len(rows) <= most:
+    last = len(rows) - 1
+    if last < most:
         return list(rows)
-    return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
+    chosen = {round(n * last / (most - 1)) for n in range(most)}
+    return [row for number, row in enumerate(rows) if number in chosen]
 
 
 def _number(value: float | None) -> float | int | None:

@@ -28,12 +28,11 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
     if steps:
         last = _submitted(transcript, steps, metrics, end)
         points.append(replace(last, state=len(states) - 1 if states else None))
-    # What of a long transcript takes memory for a while takes it first.
-    signs = vital_signs(transcript, steps, points)
+    signs, spent = vital_signs(transcript, steps, points), _Spent(steps)
     return Trajectory(
         points=tuple(points),
         states=states,
-        spent=tuple(_spent(steps)),
+        spent=spent if transcript.aside else tuple(spent),
         signs=signs,
         budget=run.budget_seconds,
         end=end,
@@ -49,12 +48,24 @@ def _end(transcript: Transcript, run: Run) -> float | None:
     return (transcript.last - transcript.first).total_seconds()
 
 
-def _spent(steps: Collection[Moment]) -> Iterator[tuple[float, int | None]]:
-    last = None
-    for moment in steps:
-        if moment.elapsed is not None and moment.tokens != last:
-            yield moment.elapsed, moment.tokens
-            last = moment.tokens
+class _Spent(Collection[tuple[float, int | None]]):
+    """When the main agent's messages had taken how many tokens, told whenever it is asked."""
+
+    def __init__(self, steps: Collection[Moment]) -> None:
+        self._steps = steps
+
+    def __iter__(self) -> Iterator[tuple[float, int | None]]:
+        last = None
+        for moment in self._steps:
+            if moment.elapsed is not None and moment.tokens != last:
+                yield moment.elapsed, moment.tokens
+                last = moment.tokens
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, told: object) -> bool:
+        return any(told == one for one in self)
 
 
 def _points(steps: Collection[Moment], states: Sequence[SolutionState]) -> Iterator[Point]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
+from typing import overload
 
 from kbsite.model.event import Notice, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
@@ -93,13 +95,37 @@ def _told(transcript: Transcript) -> dict[ToolKind, float]:
     return found
 
 
-def _context(transcript: Transcript) -> tuple[tuple[ContextSize, ...], tuple[Compaction, ...]]:
-    sizes: list[ContextSize] = []
+def _context(transcript: Transcript) -> tuple[Sequence[ContextSize], tuple[Compaction, ...]]:
+    sizes = _ContextSizes(transcript.main.steps)
     compactions: list[Compaction] = []
-    for step in transcript.main.steps:
-        at = step.elapsed
+    for number, step in enumerate(transcript.main.steps):
         if isinstance(step.event, Notice) and step.event.topic is Topic.COMPACTION:
-            compactions.append(Compaction(step.anchor, at, len(sizes)))
+            compactions.append(Compaction(step.anchor, step.elapsed, len(sizes)))
         if step.usage.sent is not None:
-            sizes.append(ContextSize(step.anchor, at, step.usage.sent))
-    return tuple(sizes), tuple(compactions)
+            sizes.append(number)
+    return sizes if transcript.aside else tuple(sizes), tuple(compactions)
+
+
+class _ContextSizes(Sequence[ContextSize]):
+    """What the steps of some messages say, of which no more is in memory than their numbers."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        self._numbers = array("I")
+
+    def append(self, number: int) -> None:
+        """Take in the step that ends a message."""
+        self._numbers.append(number)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, number: int) -> ContextSize: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[ContextSize]: ...
+    def __getitem__(self, number: int | slice) -> ContextSize | list[ContextSize]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        step = self._steps[self._numbers[number]]
+        return ContextSize(step.anchor, step.elapsed, step.usage.sent or 0)
