@@ -11,7 +11,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kbsite.fold.aside import Aside
-from kbsite.fold.steps import Fold, still_ended
+from kbsite.fold.ends import still_ended
+from kbsite.fold.steps import Fold
 from kbsite.fold.steps_aside import Told
 from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of

@@ -22,13 +22,14 @@ from kbsite.fold.clock import by_one_clock
 from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.drafts import Draft, Drafts, DraftsAside, DraftsHeld
 from kbsite.fold.edits import Files
+from kbsite.fold.ends import still_ended
 from kbsite.fold.late import completed
 from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import outcome
 from kbsite.fold.results import has_run, original, reset_to, unfinished
 from kbsite.fold.steps_aside import Told
-from kbsite.fold.tokens import Ledger, TokensOfSteps
+from kbsite.fold.tokens import Counted, Ledger
 from kbsite.fold.work import Work
 from kbsite.model.event import (
     AgentStart,
@@ -39,7 +40,6 @@ from kbsite.model.event import (
     Scope,
     Session,
     Source,
-    Thought,
     TokenUse,
     ToolCall,
     ToolKind,
@@ -47,7 +47,7 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.transcript import AgentLog, Step, Transcript
-from kbsite.model.usage import Usage
+from kbsite.model.usage import NOTHING, Usage
 
 T = TypeVar("T")
 
@@ -63,6 +63,8 @@ class _Tree(Struct):
 
     children: dict[tuple[str, str], list[str]]
     usages: dict[str, Usage]
+    tokens: MutableMapping[Name, Usage]
+    """By agent, and by the number of the step in digits."""
     placed: set[str] = field(default_factory=set)
 
 
@@ -82,7 +84,7 @@ class Fold:
         self._early: dict[Name, int] = {}
         self._answered = self._by_name(int)
         self._starts: dict[str, AgentStart] = {}
-        self._tokens = TokensOfSteps(self._by_name(int), self._by_name(dict[str, Usage]))
+        self._tokens = Counted(self._by_name(int))
         self._files: dict[str, Files] = {}
         self._work = Work()
         self._ledger = Ledger(self._by_name(TokenUse))
@@ -180,7 +182,8 @@ class Fold:
 
     def _settle(self, number: int, draft: Draft) -> None:
         """Nothing is known that could still change a step."""
-        self._of(draft.event.agent).settle(number, draft)
+        if self._aside is not None:
+            self._of(draft.event.agent).settle(number, draft)
 
     def _call(self, call: ToolCall) -> None:
         number, draft = self._append(call)
@@ -302,8 +305,9 @@ class Fold:
         anchor = f"L{source.line}" + (f"-{source.part}" if source.part else "")
         if source.file != self._main_file:
             anchor = f"f{_short(source.file)}-{anchor}"
-        again = self._anchors.get(("", anchor), 0) + 1
-        self._anchors["", anchor] = again
+        name = "", anchor
+        again = self._anchors.get(name, 0) + 1
+        self._anchors[name] = again
         return anchor if again == 1 else f"{anchor}x{again}"
 
     def _take_in_repeats(self) -> None:
@@ -325,7 +329,8 @@ class Fold:
             if child in self._drafts and child != "" and start.call_id:
                 children.setdefault((start.agent, start.call_id), []).append(child)
         ledger = self._ledger
-        tree = _Tree(children, ledger.usages())
+        tokens = self._tokens.by_step(ledger, self._by_name(Usage))
+        tree = _Tree(children, ledger.usages(), tokens)
         main = self._log("", tree, 0)
         unlinked = [self._log(agent, tree, 0) for agent in self._top(tree)]
         whole = Transcript(
@@ -384,7 +389,7 @@ class Fold:
                     for child in tree.children.get((agent, draft.event.call_id), ())
                     if child not in tree.placed
                 )
-            usage = self._tokens.at(agent, number)
+            usage = tree.tokens.get((agent, str(number)), NOTHING)
             yield number, draft.step(self._first, tuple(below), usage)
 
 
@@ -392,16 +397,3 @@ class Fold:
 def _short(file: str) -> str:
     """A name for a file that has many rows, for anchors."""
     return hashlib.sha256(file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-
-
-def still_ended(finish: Finish | None, event: Event) -> Finish | None:
-    """The end of a session that is known once an event has come, given the one known before."""
-    if event.agent:
-        return finish
-    if isinstance(event, Finish):
-        return event
-    if finish is None or event.source.file != finish.source.file:
-        return finish
-    # It was the end of a turn only: somebody speaks or acts again, and that may have been cut.
-    said = isinstance(event, Message) and not event.injected
-    return None if said or isinstance(event, ToolCall | Thought) else finish

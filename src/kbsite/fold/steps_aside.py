@@ -13,7 +13,7 @@ from msgspec import Struct
 from kbsite.fold.aside import Aside, Place, Places
 from kbsite.model.event import AnyEvent, ToolResult
 from kbsite.model.transcript import AgentLog, FileDiff, Step
-from kbsite.model.usage import Usage
+from kbsite.model.usage import NOTHING, Usage
 
 
 class Told(Struct, frozen=True, array_like=True):
@@ -56,7 +56,7 @@ class _Usages:
         """One of them."""
         row = self._rows[number]
         if row == _UNKNOWN:
-            return _NONE
+            return NOTHING
         if row in self._large:
             return self._large[row]
         told = {
@@ -69,7 +69,6 @@ class _Usages:
 
 _KINDS = tuple(kind.name for kind in fields(Usage))
 _UNKNOWN, _LARGEST = -1, 2**63 - 1
-_NONE = Usage()
 
 
 class Steps(Sequence[Step]):

@@ -36,8 +36,7 @@ class Ledger(Struct):
         file = use.source.file
         match use.scope:
             case Scope.MESSAGE:
-                message_id = use.message_id or f"\0{use.source}"
-                self.messages[use.agent, message_id] = use
+                self.messages[use.agent, message_of(use)] = use
                 if not use.agent:
                     self._under_way.add(file)
             case Scope.AGENT:
@@ -138,49 +137,42 @@ class Ledger(Struct):
         return next(reversed(passed))
 
 
-class TokensOfSteps:
-    """Which step of an agent the tokens of each message stand at: the last one that tells of it.
+class Counted:
+    """At which step of an agent the tokens of each message stand: the last one that tells of it.
 
     A message is written as several rows that repeat its count.
     """
 
-    def __init__(
-        self, steps: MutableMapping[Name, int], tokens: MutableMapping[Name, dict[str, Usage]]
-    ) -> None:
-        """Two empty mappings: steps by message, and tokens of messages by step."""
+    def __init__(self, steps: MutableMapping[Name, int]) -> None:
+        """An empty mapping, for the steps of messages by agent and message id."""
         self._steps = steps
-        self._tokens = tokens
+        self._handed_on: dict[tuple[str, int], int] = {}
 
     def put(self, use: TokenUse, step: int) -> None:
         """Count what a message took at a step, and no more at an earlier one."""
-        name = use.message_id or f"\0{use.source}"
-        earlier = self._steps.get((use.agent, name))
-        if earlier is not None and earlier != step:
-            held = self._tokens[use.agent, str(earlier)]
-            del held[name]
-            self._tokens[use.agent, str(earlier)] = held
-        self._steps[use.agent, name] = step
-        self._add(use.agent, step, {name: use.usage})
-
-    def _add(self, agent: str, step: int, more: dict[str, Usage]) -> None:
-        held = self._tokens.get((agent, str(step)))
-        self._tokens[agent, str(step)] = more if held is None else held | more
+        self._steps[use.agent, message_of(use)] = step
 
     def hand_on(self, agent: str, step: int, other: int) -> None:
         """Count at another step what stands at one that is not shown."""
-        held = self._tokens.pop((agent, str(step)), None)
-        if held:
-            for name in held:
-                self._steps[agent, name] = other
-            self._add(agent, other, held)
+        self._handed_on[agent, step] = other
 
-    def at(self, agent: str, step: int) -> Usage:
-        """The tokens of the messages that end with a step; all None where nothing tells."""
-        held = self._tokens.get((agent, str(step)))
-        return total(held.values()) if held else _NONE
+    def by_step(
+        self, ledger: Ledger, found: MutableMapping[Name, Usage]
+    ) -> MutableMapping[Name, Usage]:
+        """The tokens of each step that some stand at, put into an empty mapping.
+
+        By its agent and its number in digits.
+        """
+        for (agent, message), step in self._steps.items():
+            at = agent, str(self._handed_on.get((agent, step), step))
+            usage, more = found.get(at), ledger.messages[agent, message].usage
+            found[at] = more if usage is None else total([usage, more])
+        return found
 
 
-_NONE = Usage()
+def message_of(use: TokenUse) -> str:
+    """What a count of a message is known by: its id, else the row that it stands in."""
+    return use.message_id or f"\0{use.source}"
 
 
 def _tells_cost(use: TokenUse) -> bool:

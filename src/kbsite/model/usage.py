@@ -40,17 +40,18 @@ class Usage:
     @property
     def known(self) -> bool:
         """Whether the CLI told anything at all."""
-        return self != _NOTHING
+        return self != NOTHING
 
 
-_NOTHING = Usage()
+NOTHING = Usage()
+"""What is known where nothing was told."""
 
 
 def total(usages: Iterable[Usage]) -> Usage:
     """The sum, kind by kind; a kind that nobody tells stays None."""
     held = list(usages)
     if len(held) < 2:
-        return held[0] if held else _NOTHING
+        return held[0] if held else NOTHING
     return Usage(
         input=_sum([usage.input for usage in held]),
         cache_read=_sum([usage.cache_read for usage in held]),

@@ -47,14 +47,25 @@ def solution_states(moments: Collection[Moment], cwd: str) -> tuple[SolutionStat
     Where several files of that name were changed, it is the one in the session's folder, else the
     one that was changed most often.
     """
-    path = _chosen((change.path for change in _all(moments, cwd)), cwd)
-    ours = (replace(c, path=path) for c in _all(moments, cwd) if c.path in (path, NAME))
+    changes = _Changes(moments, cwd)
+    path = _chosen((change.path for change in changes), cwd)
+    ours = (replace(c, path=path) for c in changes if c.path in (path, NAME))
     return tuple(_replayed(ours, path))
 
 
-def _all(moments: Collection[Moment], cwd: str) -> Iterator[_Change]:
-    # Gone through twice: what a long transcript wrote is more than memory should hold.
-    return chain.from_iterable(_changes(moment, cwd) for moment in moments)
+class _Changes:
+    """What all calls did, in their order; of a long transcript, told whenever it is asked."""
+
+    def __init__(self, moments: Collection[Moment], cwd: str) -> None:
+        self._moments = moments
+        self._cwd = cwd
+        self._held = [*self._told()] if isinstance(moments, list) else None
+
+    def __iter__(self) -> Iterator[_Change]:
+        return self._told() if self._held is None else iter(self._held)
+
+    def _told(self) -> Iterator[_Change]:
+        return chain.from_iterable(_changes(moment, self._cwd) for moment in self._moments)
 
 
 def _chosen(paths: Iterable[str], cwd: str) -> str:
