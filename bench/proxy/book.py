@@ -19,7 +19,6 @@ from bench.proxy.draft import Draft
 from bench.proxy.form import Account, Exchange, Outcome
 from bench.proxy.hiding import Hiding
 from bench.proxy.log import Log
-from bench.proxy.troubles import of_request
 from kbsite.model.usage import Usage, total
 
 MOST_KEPT: Final = 1_000
@@ -113,9 +112,6 @@ class Book:
             self._models[exchange.answered_by] = None
         if exchange.outcome.answered:
             self._answers += 1
-        if self._answers and of_request(exchange):
-            # Any program in the box can ask so, as often as it likes.
-            return
         if exchange.outcome.failed:
             self._failures += 1
         elif exchange.outcome is not Outcome.ABANDONED:

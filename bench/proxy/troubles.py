@@ -87,11 +87,6 @@ def trouble(exchange: Exchange) -> Trouble | None:
             return None
 
 
-def of_request(exchange: Exchange) -> bool:
-    """Whether a provider refused what was asked: the request itself, or a model that it has not."""
-    return trouble(exchange) in (Trouble.REQUEST, Trouble.MODEL)
-
-
 def _named(exchange: Exchange) -> Trouble:
     status = exchange.status or 0
     worded = _worded((exchange.error or "").lower())

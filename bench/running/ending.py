@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
 from bench.harnesses.form import Completion, Said
 from bench.proxy.form import Exchange, Outcome
-from bench.proxy.troubles import of_request
 from bench.sandbox.box import Ending
 from kbsite.model.status import EndReason
 
@@ -48,26 +47,14 @@ class Facts:
     """What the CLI wrote on stderr last, if anything, on one line."""
 
     @property
-    def telling(self) -> Sequence[Exchange]:
-        """Those that tell why it ended.
-
-        Any program in the box can ask for what no provider gives, a model that there is not, say:
-        what a provider refuses as such, once it has answered, tells nothing where the CLI does not
-        say that it ended of what its provider did, or that it failed.
-        """
-        if self.completion.said in (Said.PROVIDER, Said.FAILED):
-            return self.exchanges
-        return [*_unprovoked(self.exchanges)]
-
-    @property
     def last(self) -> Exchange | None:
         """The exchange that ended last."""
-        return self.telling[-1] if self.exchanges else None
+        return self.exchanges[-1] if self.exchanges else None
 
     @property
     def answer(self) -> Exchange | None:
         """The last exchange that the CLI waited for to its end, and that was sent on."""
-        waited = (one for one in reversed(self.telling) if one.outcome.of_provider)
+        waited = (one for one in reversed(self.exchanges) if one.outcome.of_provider)
         return next(waited, None)
 
     @property
@@ -77,7 +64,7 @@ class Facts:
         What nobody waited for counts neither way.
         """
         since = None
-        for one in reversed(self.telling):
+        for one in reversed(self.exchanges):
             if one.outcome.failed:
                 since = one.started
             elif one.outcome.answered:
@@ -111,15 +98,6 @@ class Facts:
     def worked(self) -> bool:
         """Whether a model answered at all."""
         return any(one.outcome.answered for one in self.exchanges)
-
-
-def _unprovoked(exchanges: Iterable[Exchange]) -> Iterator[Exchange]:
-    """Exchanges without those that failed for what was asked, after a model had answered."""
-    answered = False
-    for one in exchanges:
-        answered = answered or one.outcome.answered
-        if not (answered and of_request(one)):
-            yield one
 
 
 @dataclass(frozen=True, kw_only=True)

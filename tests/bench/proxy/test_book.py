@@ -63,17 +63,6 @@ def test_failures_in_a_row_end_with_an_answer(book: Book) -> None:
     assert counts == [1, 2, 2, 2, 3, 0, 1, 0]
 
 
-def test_what_is_refused_for_itself_is_no_failure_once_a_model_has_answered(book: Book) -> None:
-    counts = []
-    for outcome, status in (
-        (Outcome.ERROR, 400), (Outcome.ERROR, 500), (Outcome.COMPLETE, 200), (Outcome.ERROR, 500),
-        (Outcome.ERROR, 404), (Outcome.ERROR, 400), (Outcome.ERROR, 401),
-    ):  # fmt: skip
-        ended(book, outcome, status=status)
-        counts.append(book.failures_in_a_row)
-    assert counts == [1, 2, 0, 1, 1, 1, 2]
-
-
 def test_side_requests_and_refusals_count_but_are_not_of_the_model(book: Book) -> None:
     ended(book, Outcome.COMPLETE)
     last = book.last

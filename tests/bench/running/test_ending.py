@@ -47,9 +47,6 @@ def exchange(
 DONE = exchange(Outcome.COMPLETE)
 MORE = exchange(Outcome.COMPLETE, stop="tool_use")
 FAILED = exchange(Outcome.ERROR, status=500, stop=None, error="overloaded")
-ODD = exchange(Outcome.ERROR, status=400, stop=None, error="invalid_request_error: odd")
-NONE = exchange(Outcome.ERROR, status=404, stop=None, error="model_not_found: nobody")
-KEY = exchange(Outcome.ERROR, status=401, stop=None, error="authentication_error")
 BROKEN = exchange(Outcome.BROKEN, stop=None)
 GONE = exchange(Outcome.UNREACHABLE, status=None, stop=None, error="connection refused")
 CUT = exchange(Outcome.CUT, stop="max_tokens")
@@ -89,14 +86,6 @@ BY_ITSELF: list[tuple[str, Said, list[Exchange], Ending, EndReason, bool]] = [
      EndReason.PROVIDER, True),
     ("errors, CLI says nothing", Said.NOTHING, [DONE, FAILED], WENT_WELL,
      EndReason.PROVIDER, True),
-    ("no such request", Said.PROVIDER, [MORE, ODD], Ending(exit_code=1), EndReason.PROVIDER, True),
-    ("no such request, from the first on", Said.NOTHING, [ODD, ODD], WENT_WELL,
-     EndReason.PROVIDER, True),
-    ("somebody asks for no such thing", Said.COMPLETED, [MORE, DONE, ODD, NONE], WENT_WELL,
-     FINISHED, False),
-    ("somebody asks for no such model and ends the CLI", Said.NOTHING, [MORE, NONE, ODD],
-     Ending(signal=signal.SIGKILL), EndReason.HARNESS, False),
-    ("the key was refused", Said.COMPLETED, [DONE, KEY], WENT_WELL, EndReason.PROVIDER, True),
     ("unreachable", Said.FAILED, [GONE], Ending(exit_code=75), EndReason.PROVIDER, True),
     ("event says provider", Said.PROVIDER, [DONE], WENT_WELL, EndReason.PROVIDER, True),
     ("event says failed", Said.FAILED, [DONE], Ending(exit_code=1), EndReason.HARNESS, False),
@@ -162,8 +151,6 @@ def test_a_deadline_is_the_provider_s_where_it_failed_for_long_before_it() -> No
     assert reason([DONE, failed_at[79.0], LEFT, failed_at[95.0], LEFT]) is EndReason.PROVIDER
     assert reason([DONE, failed_at[81.0], failed_at[95.0]]) is EndReason.BUDGET
     assert reason([failed_at[0.0], DONE, failed_at[95.0]]) is EndReason.BUDGET
-    assert reason([ODD, ODD]) is EndReason.PROVIDER
-    assert reason([DONE, ODD, NONE]) is EndReason.BUDGET, "a program in the box may have asked so"
     assert reason([DONE, LEFT]) is EndReason.BUDGET
     verdict = decide(facts(Said.NOTHING, [failed_at[0.0]], stop=Stop.DEADLINE, elapsed=100.0))
     assert verdict.retryable
