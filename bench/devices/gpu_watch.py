@@ -38,8 +38,30 @@ class Looking(Protocol):
         ...
 
     def processes(self) -> Sequence[int]:
-        """Ids of the processes that use it."""
+        """Ids of the processes that compute on it."""
         ...
+
+    def drawing(self) -> Sequence[int]:
+        """Ids of the processes that draw on it."""
+        ...
+
+
+class _Others:
+    """Programs of others that were seen, those that left among them; each is traced once."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._named: dict[int, str] = {}
+
+    def see(self, pids: Sequence[int]) -> None:
+        """Note who is there now."""
+        # To find out who started a process takes milliseconds.
+        if new := [pid for pid in pids if pid not in self._seen]:
+            self._named |= strangers(new)
+            self._seen.update(new)
+
+    def __str__(self) -> str:
+        return in_words(self._named)
 
 
 class GpuWatch:
@@ -49,8 +71,7 @@ class GpuWatch:
         self._clock = clock
         self._told = told
         self._moments: list[Moment] = []
-        self._strangers: dict[int, str] = {}
-        self._seen: set[int] = set()
+        self._computing, self._drawing = _Others(), _Others()
         # In a container the driver may count processes otherwise than we do.
         self._knows_us = told is not None and os.getpid() in told.processes()
 
@@ -59,10 +80,8 @@ class GpuWatch:
         look = self._told.look() if self._told else None
         self._moments.append(Moment(self._clock(), look))
         if self._told and self._knows_us:
-            # To find out who started a process takes milliseconds.
-            new = [pid for pid in self._told.processes() if pid not in self._seen]
-            self._strangers |= strangers(new) if new else {}
-            self._seen.update(new)
+            self._computing.see(self._told.processes())
+            self._drawing.see(self._told.drawing())
         return len(self._moments) - 1
 
     def slowed(self, since: int, until: int) -> bool:
@@ -70,14 +89,17 @@ class GpuWatch:
         return slowed(self._moments, since, until)
 
     def intruder(self) -> str | None:
-        """Programs of others that were on the GPU, in words."""
-        if not self._strangers:
-            return None
-        return ", ".join(f"process {pid} ({name})" for pid, name in self._strangers.items())
+        """Programs of others that computed on the GPU, in words."""
+        return str(self._computing) or None
 
     def facts(self) -> Mapping[str, str]:
-        """Range of clocks, power and temperature, and what held the GPU back."""
-        return facts(self._moments) | self._unknown()
+        """Range of clocks, power and temperature, what held the GPU back, and who drew on it.
+
+        A screen's server is no intruder: there is one on many machines, and what it takes makes
+        times longer, never shorter.
+        """
+        drew = str(self._drawing)
+        return facts(self._moments) | ({"drawing": drew} if drew else {}) | self._unknown()
 
     def _unknown(self) -> dict[str, str]:
         if self._told is None:
@@ -130,6 +152,11 @@ def strangers(pids: Sequence[int]) -> dict[int, str]:
         # A program calls itself what it likes.
         found[pid] = one_line(name)
     return found
+
+
+def in_words(named: Mapping[int, str]) -> str:
+    """Processes by their ids, with their names; empty where there are none."""
+    return ", ".join(f"process {pid} ({name})" for pid, name in named.items())
 
 
 def _reasons(looks: Sequence[Look]) -> str:

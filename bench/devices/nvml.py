@@ -163,10 +163,27 @@ class Nvml:
         )
 
     def processes(self) -> tuple[int, ...]:
-        """Ids of the processes that have a context on the GPU, as the host counts."""
+        """Ids of the processes that compute on the GPU, as the host counts.
+
+        Those that do so through MPS are among them, beside its server.
+        """
+        return self._running("Compute")
+
+    def drawing(self) -> tuple[int, ...]:
+        """Ids of the processes that draw on the GPU; empty where nobody tells.
+
+        The driver lists them apart: who draws and does not compute is not among `processes`.
+        """
+        try:
+            return self._running("Graphics")
+        except MachineError:
+            return ()
+
+    def _running(self, kind: str) -> tuple[int, ...]:
         found = (_Process * MOST_PROCESSES)()
         count = ctypes.c_uint(MOST_PROCESSES)
-        self._call("DeviceGetComputeRunningProcesses_v3", self._device, ctypes.byref(count), found)
+        name = f"DeviceGet{kind}RunningProcesses_v3"
+        self._call(name, self._device, ctypes.byref(count), found)
         return tuple(found[at].pid for at in range(count.value))
 
     def identity(self) -> Identity:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.devices.gpu_watch import strangers
+from bench.devices.gpu_watch import in_words, strangers
 from bench.devices.nvml import HELD_BACK, Nvml, gpus
 from bench.doctor.form import Here, Seen, State, gib
 from bench.records import read_yaml
@@ -51,7 +51,8 @@ class Gpus:
     def _gpu(self, name: str, uuid: str) -> Seen:
         told = Nvml(uuid)
         what, facts, look, used = told.identity(), told.facts(), told.look(), told.processes()
-        wrong = [*_of_kind(what.name), *_busy(used), *_slow(look.reasons)]
+        wrong = [*_of_kind(what.name), *_busy(used), *_drawn_on(told.drawing())]
+        wrong += _slow(look.reasons)
         node = self.nodes / f"nvidia{what.minor}"
         if not node.exists():
             wrong.append((f"{node} is missing", "give the container this device"))
@@ -87,12 +88,21 @@ def _is(path: Path, name: str) -> bool:
 
 def _busy(used: Sequence[int]) -> _Wrong:
     if used:
-        names = strangers(used)
-        known = ", ".join(f"process {pid} ({name})" for pid, name in names.items())
-        others = len(used) - len(names)
-        more = f"{others} that are not seen from here" if others else ""
-        who = " and ".join(one for one in (known, more) if one)
-        yield f"in use by {who}", "wait for them or end them: a run refuses a GPU that is in use"
+        cure = "wait for them or end them: a run refuses a GPU that is in use"
+        yield f"in use by {_who(used)}", cure
+
+
+def _drawn_on(drawing: Sequence[int]) -> _Wrong:
+    if drawing:
+        cure = "measure on a GPU without a screen, or end them: each grade says who drew meanwhile"
+        yield f"drawn on by {_who(drawing)}", cure
+
+
+def _who(pids: Sequence[int]) -> str:
+    names = strangers(pids)
+    others = len(pids) - len(names)
+    more = f"{others} that are not seen from here" if others else ""
+    return " and ".join(one for one in (in_words(names), more) if one)
 
 
 def _slow(reasons: int) -> _Wrong:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bench.devices.cpu import processor
-from bench.devices.gpu_watch import strangers
+from bench.devices.gpu_watch import in_words, strangers
 from bench.devices.nvml import Nvml
 from bench.records import read_yaml
 from kbsite.errors import MachineError, UsageError
@@ -55,16 +55,14 @@ def host(gpu: Gpu | None) -> Host:
 def gpu(uuid: str, hardware: str | None, *, shared: bool = False) -> Gpu:
     """The GPU of a UUID, looked at with the driver's management library.
 
-    MachineError where there is none, somebody uses it although it is not `shared`, or it is not the
-    hardware that was asked for; UsageError where that hardware is not known.
+    MachineError where there is none, somebody computes on it although it is not `shared`, or it is
+    not the hardware that was asked for; UsageError where that hardware is not known.
     """
     told = Nvml(uuid)
     found = told.identity()
     used = told.processes()
     if used and not shared:
-        names = strangers(used)
-        who = ", ".join(f"process {pid} ({name})" for pid, name in names.items())
-        who = who or number_of(len(used), "process", "processes")
+        who = in_words(strangers(used)) or number_of(len(used), "process", "processes")
         raise MachineError(f"GPU {uuid} is in use by {who}; wait, or name another one")
     _check_kind(found.name, hardware, uuid)
     return Gpu(

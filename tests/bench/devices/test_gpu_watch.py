@@ -39,6 +39,7 @@ class Gpu:
 
     def __init__(self, pids: Sequence[int] = (), reasons: int = 0) -> None:
         self.pids = list(pids)
+        self.draws: list[int] = []
         self.reasons = reasons
 
     def look(self) -> Look:
@@ -46,6 +47,9 @@ class Gpu:
 
     def processes(self) -> Sequence[int]:
         return self.pids
+
+    def drawing(self) -> Sequence[int]:
+        return self.draws
 
 
 @pytest.fixture
@@ -169,6 +173,28 @@ def test_each_process_is_traced_once_and_one_that_comes_later_too(stranger: int)
         watch.mark()
     assert [call.args for call in traced.call_args_list] == [([stranger],)]
     assert watch.intruder() == f"process {stranger} (sleep)"
+
+
+def test_who_draws_on_the_gpu_is_told_even_when_it_left_and_is_no_intruder(stranger: int) -> None:
+    gpu = Gpu([os.getpid()])
+    watch = GpuWatch(lambda: 1980.0, gpu)
+    watch.mark()
+    assert "drawing" not in watch.facts()
+    gpu.draws = [os.getpid(), stranger]
+    watch.mark()
+    gpu.draws = []
+    watch.mark()
+    assert watch.facts()["drawing"] == f"process {stranger} (sleep)"
+    assert watch.intruder() is None
+
+
+def test_who_draws_and_computes_is_an_intruder(stranger: int) -> None:
+    gpu = Gpu([os.getpid(), stranger])
+    gpu.draws = [stranger]
+    watch = GpuWatch(lambda: 1980.0, gpu)
+    watch.mark()
+    assert watch.intruder() == f"process {stranger} (sleep)"
+    assert watch.facts()["drawing"] == f"process {stranger} (sleep)"
 
 
 def test_where_the_driver_counts_processes_otherwise_nobody_is_accused(stranger: int) -> None:

@@ -45,6 +45,7 @@ class Library:
         return {
             "nvmlInit_v2", "nvmlDeviceGetHandleByUUID", "nvmlSystemGetDriverVersion",
             "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlGpmQueryDeviceSupport",
+            "nvmlDeviceGetGraphicsRunningProcesses_v3",
             "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID",
             "nvmlDeviceGetName", "nvmlDeviceGetMemoryInfo",
             "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmSampleFree", "nvmlGpmMetricsGet",
@@ -66,9 +67,6 @@ class Library:
                 given[1].value = b"GPU-%d" % given[0].value
             case "nvmlSystemGetDriverVersion":
                 given[0].value = b"580.1"
-            case "nvmlDeviceGetComputeRunningProcesses_v3":
-                given[1]._obj.value = 2
-                given[2][0].pid, given[2][1].pid = 7, 9
             case "nvmlGpmQueryDeviceSupport":
                 given[1]._obj.supported = 1
             case "nvmlGpmSampleAlloc":
@@ -81,9 +79,23 @@ class Library:
                     asked.metrics[at].value = self.percents[asked.metrics[at].id]
             case _:
                 self._identity(name, given)
+                self._running(name, given)
         return 0
 
-    def _identity(self, name: str, given: tuple[Any, ...]) -> None:
+    @staticmethod
+    def _running(name: str, given: tuple[Any, ...]) -> None:
+        match name:
+            case "nvmlDeviceGetComputeRunningProcesses_v3":
+                given[1]._obj.value = 2
+                given[2][0].pid, given[2][1].pid = 7, 9
+            case "nvmlDeviceGetGraphicsRunningProcesses_v3":
+                given[1]._obj.value = 1
+                given[2][0].pid = 8
+            case _:
+                pass
+
+    @staticmethod
+    def _identity(name: str, given: tuple[Any, ...]) -> None:
         match name:
             case "nvmlDeviceGetName":
                 given[1].value = b"NVIDIA H200"
@@ -139,9 +151,15 @@ def test_an_older_driver_calls_reasons_otherwise(
 def test_processes_and_facts() -> None:
     gpu = Nvml("x")
     assert gpu.processes() == (7, 9)
+    assert gpu.drawing() == (8,)
     assert gpu.facts() == {
         "driver": "580.1", "power_limit_watts": "700", "maximum_sm_mhz": "1980",
     }  # fmt: skip
+
+
+def test_where_a_gpu_tells_of_no_graphics_nobody_draws(library: Library) -> None:
+    library.codes["nvmlDeviceGetGraphicsRunningProcesses_v3"] = 3
+    assert Nvml("x").drawing() == ()
 
 
 def test_counters_are_shares_of_the_time_between_two_samples(library: Library) -> None:

@@ -24,6 +24,7 @@ class Driver:
     count: int = 1
     name: bytes = b"NVIDIA H200"
     users: tuple[int, ...] = ()
+    drawing: tuple[int, ...] = ()
     reasons: int = 0
     codes: dict[str, int] = field(default_factory=dict)
 
@@ -48,12 +49,18 @@ class Driver:
             case "SystemGetDriverVersion":
                 given[0].value = b"580.1"
             case "ComputeRunningProcesses_v3":
-                given[1]._obj.value = len(self.users)
-                for at, pid in enumerate(self.users):
-                    given[2][at].pid = pid
+                self.tell(self.users, given)
+            case "GraphicsRunningProcesses_v3":
+                self.tell(self.drawing, given)
             case _:
                 pass
         return 0
+
+    @staticmethod
+    def tell(pids: tuple[int, ...], given: tuple[Any, ...]) -> None:
+        given[1]._obj.value = len(pids)
+        for at, pid in enumerate(pids):
+            given[2][at].pid = pid
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -94,6 +101,15 @@ def test_who_uses_it_is_named(monkeypatch: pytest.MonkeyPatch, nodes: Path) -> N
     assert one.state is State.PARTLY
     assert f"in use by process {parent} ({name}) and 1 that are not seen from here" in one.seen
     assert "a run refuses a GPU that is in use" in one.cure
+
+
+def test_who_draws_on_it_is_named(monkeypatch: pytest.MonkeyPatch, nodes: Path) -> None:
+    parent = os.getppid()
+    name = Path(f"/proc/{parent}/comm").read_text().strip()
+    (one,) = seen(monkeypatch, Driver(drawing=(parent,)), nodes)
+    assert one.state is State.PARTLY
+    assert f"drawn on by process {parent} ({name})" in one.seen
+    assert "each grade says who drew meanwhile" in one.cure
 
 
 def test_a_gpu_that_is_held_back_of_no_known_kind_or_without_a_node_is_told(
