@@ -131,6 +131,8 @@ def _wrong(sweep: Sweep) -> Iterator[tuple[str, str]]:
     yield from _twice(sweep)
     yield from _too_small(sweep)
     yield from _for_another(sweep.executor)
+    if sweep.hardware == CPU:
+        yield from _without_gpus(sweep.executor)
 
 
 def _unsafe(sweep: Sweep) -> Iterator[tuple[str, str]]:
@@ -206,11 +208,27 @@ _OWN = {
 }
 
 
+_OF_GPUS = ("gpus", "agents_per_gpu")
+
+
+def _without_gpus(choice: Choice) -> Iterator[tuple[str, str]]:
+    """Keys on GPUs where none is used: whoever wrote them hoped that one would be."""
+    for name in _set(choice):
+        if name in _OF_GPUS:
+            message = f"means nothing where `hardware` is {CPU}; name the hardware, or leave it out"
+            yield f"executor.{name}", message
+
+
 def _for_another(choice: Choice) -> Iterator[tuple[str, str]]:
     """Keys of the executor that mean nothing to the chosen one: whoever wrote them hoped so."""
-    usual = Choice()
-    for one in fields(Choice):
-        set_here = getattr(choice, one.name) != getattr(usual, one.name)
-        if set_here and one.name not in ("kind", *_OWN[choice.kind]):
+    for name in _set(choice):
+        if name not in ("kind", *_OWN[choice.kind]):
             own = ", ".join(_OWN[choice.kind])
-            yield f"executor.{one.name}", f"means nothing to {choice.kind.value}, which has {own}"
+            yield f"executor.{name}", f"means nothing to {choice.kind.value}, which has {own}"
+
+
+def _set(choice: Choice) -> list[str]:
+    """Keys that say something else than what holds without them."""
+    usual = Choice()
+    names = (one.name for one in fields(Choice))
+    return [name for name in names if getattr(choice, name) != getattr(usual, name)]

@@ -62,6 +62,8 @@ def test_limits_and_slots_are_read_by_key(tmp_path: Path) -> None:
         ({"executor": {"gpus": ["GPU-1", "GPU-2", "GPU-1"]}}, "executor.gpus[2]", "twice"),
         ({"executor": {"gpus": ["GPU-1", "1"]}}, "executor.gpus[1]", "twice"),
         ({"executor": {"gpus": []}}, "executor.gpus", "one or more, or null for all"),
+        ({"executor": {"gpus": ["GPU-1"]}}, "executor.gpus", "means nothing where `hardware` is"),
+        ({"executor": {"agents_per_gpu": 2}}, "executor.agents_per_gpu", "`hardware` is cpu"),
         ({"limits": {"memory": 3}}, "limits.memory", "no such key"),
         ({"limits": {"memory_bytes": -1}}, "limits.memory_bytes", "more than 0, got -1"),
         ({"limits": {"processes": 0}}, "limits.processes", "more than 0, got 0"),
