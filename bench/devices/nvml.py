@@ -25,7 +25,9 @@ HELD_BACK: Mapping[int, str] = {
 that use tensor cores well run into it."""
 
 MOST_PROCESSES = 256
-_UUID_PREFIX = "GPU-"
+UUID_PREFIX = "GPU-"
+"""What the library begins each UUID with; people may leave it out."""
+
 _SM, _TEMPERATURE_GPU = 1, 0
 _DRAM, _TENSOR = 10, 5
 # The library writes as many as it is asked for; how long its own array is differs by version.
@@ -144,7 +146,7 @@ class Nvml:
         self._library = _loaded()
         self._device = ctypes.c_void_p()
         self._call("Init_v2")
-        named = uuid if uuid.startswith(_UUID_PREFIX) else _UUID_PREFIX + uuid
+        named = uuid if uuid.startswith(UUID_PREFIX) else UUID_PREFIX + uuid
         self._call("DeviceGetHandleByUUID", named.encode(), ctypes.byref(self._device))
 
     def look(self) -> Look:

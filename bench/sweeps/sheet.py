@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from bench.devices.nvml import UUID_PREFIX
 from bench.records import read_yaml
 from bench.running.form import BUDGET_SECONDS, SessionLimits
 from bench.running.orders import wrong_budget, wrong_id, wrong_limits, wrong_model
@@ -167,7 +168,7 @@ def _gpus(choice: Choice) -> Iterator[tuple[str, str]]:
         return
     if not choice.gpus:
         yield "executor.gpus", "expected one or more, or null for all"
-    names = [one.removeprefix("GPU-") for one in choice.gpus]
+    names = [one.removeprefix(UUID_PREFIX) for one in choice.gpus]
     for at, one in enumerate(names):
         if one in names[:at]:
             yield f"executor.gpus[{at}]", "stands there twice; a grade has its GPU for itself"

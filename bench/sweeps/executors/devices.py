@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.devices.nvml import gpus
+from bench.devices.nvml import UUID_PREFIX, gpus
 from bench.sweeps.states import Kind
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
 
 
 @dataclass
@@ -67,6 +67,20 @@ def gpus_here() -> tuple[str, ...]:
     if not found:
         raise MachineError("this host has no GPU; `hardware: cpu` needs none")
     return found
+
+
+def gpus_named(names: Sequence[str]) -> tuple[str, ...]:
+    """GPUs that a sweep names; UsageError where this host has no such GPU.
+
+    Every task on one that is not there would fail, and count against its cell.
+    """
+    there = gpus_here()
+    known = {one.removeprefix(UUID_PREFIX) for one in there}
+    for name in names:
+        if name.removeprefix(UUID_PREFIX) not in known:
+            has = ", ".join(there)
+            raise UsageError(f"executor.gpus: this host has no GPU {name}; it has {has}")
+    return tuple(names)
 
 
 def gpu_given(environment: Mapping[str, str] = os.environ) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
-from bench.sweeps.executors.devices import Devices, gpus_here
+from bench.sweeps.executors.devices import Devices, gpus_here, gpus_named
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
@@ -18,8 +18,7 @@ class Local:
 
     def __init__(self, choice: Choice, *, gpus: bool, name: str) -> None:
         self.name = name
-        found = (choice.gpus or gpus_here()) if gpus else ()
-        self._devices = Devices(found, choice.agents_per_gpu)
+        self._devices = Devices(_gpus(choice) if gpus else (), choice.agents_per_gpu)
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def room(self, kind: Kind) -> bool:
@@ -60,6 +59,10 @@ class Local:
     def close(self) -> None:
         """Forget the tasks; they go on."""
         self._running.clear()
+
+
+def _gpus(choice: Choice) -> tuple[str, ...]:
+    return gpus_here() if choice.gpus is None else gpus_named(choice.gpus)
 
 
 def popen(task: Task, gpu: str | None) -> subprocess.Popen[bytes]:

@@ -12,7 +12,7 @@ from bench.sweeps.executors.local import Local
 from bench.sweeps.sheet import Choice, Engine
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
 
 AGENT, GRADE = Kind.AGENT, Kind.GRADE
 
@@ -103,6 +103,15 @@ def test_gpus_are_those_of_the_host_or_those_that_the_sweep_names(
         engine.release("s0")
         assert engine.room(GRADE)
     assert rooms == [False, False]
+
+
+def test_a_gpu_that_this_host_does_not_have_is_told_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "gpus", lambda: ("GPU-a", "GPU-b"))
+    Local(Choice(gpus=("b", "GPU-a")), gpus=True, name="night")
+    with pytest.raises(UsageError, match=r"executor.gpus: .* no GPU 0; it has GPU-a, GPU-b"):
+        Local(Choice(gpus=("GPU-a", "0")), gpus=True, name="night")
 
 
 def test_each_engine_is_offered_once_and_says_what_survives() -> None:
