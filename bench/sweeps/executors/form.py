@@ -74,3 +74,8 @@ class Offered:
     make: Make
     survives: str
     """A sentence: what becomes of its tasks when the driver dies."""
+
+
+def on_a_line(error: Exception) -> str:
+    """What a library says of what went wrong, however many lines it takes for it."""
+    return " ".join(str(error).split())

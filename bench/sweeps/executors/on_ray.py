@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bench.sweeps.executors.carry import carry
-from bench.sweeps.executors.form import Finished
+from bench.sweeps.executors.form import Finished, on_a_line
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
@@ -49,10 +49,10 @@ class OnRay:
             message = f"no cluster at {choice.address}: {error}"
             raise MachineError(f"{message}; start one with `ray start --head`") from error
         except ValueError as error:
-            raise UsageError(f"executor.address: {' '.join(str(error).split())}") from error
+            raise UsageError(f"executor.address: {on_a_line(error)}") from error
         except RuntimeError as error:
             message = f"the cluster at {choice.address} cannot be joined"
-            raise MachineError(f"{message}: {' '.join(str(error).split())}") from error
+            raise MachineError(f"{message}: {on_a_line(error)}") from error
         self._has = _resources()
         if self._capacity() < 1:
             told = ", ".join(f"{name} {count:g}" for name, count in sorted(self._has.items()))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.sweeps.executors.carry import carry
-from bench.sweeps.executors.form import Finished
+from bench.sweeps.executors.form import Finished, on_a_line
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
@@ -47,8 +47,7 @@ class OnSlurm:
             with scratch_folder("slurm") as folder:
                 self._engine(folder, kind=Kind.AGENT)
         except (NameError, ValueError, TypeError, AssertionError) as error:
-            said = " ".join(str(error).split())
-            message = f"executor: submitit refuses `cluster` or `options`: {said}"
+            message = f"executor: submitit refuses `cluster` or `options`: {on_a_line(error)}"
             raise UsageError(message) from error
         except RuntimeError as error:
             raise MachineError(f"nothing can be submitted from here: {error}") from error
