@@ -34,6 +34,7 @@ from kbsite import __version__
 from kbsite.model.floor import FloorKind
 from kbsite.model.grade import Outcome
 from kbsite.model.run import FLOOR_HARNESS, FORMAT, Host, Run
+from kbsite.model.slugs import id_of_run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.folders import new_run_folder
 
@@ -82,7 +83,7 @@ def _run(
     isolation = made.metrics.isolation
     return Run(
         format=FORMAT,
-        id=f"{started:%Y%m%d_%H%M%S}_{FLOOR_HARNESS}_{kind.value}_{problem.id}",
+        id=id_of_run(started, FLOOR_HARNESS, kind.value, problem.id),
         board=FOLDER,
         problem=problem.id,
         problem_hash=problem.hash,

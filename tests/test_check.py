@@ -128,6 +128,37 @@ def test_a_rule_of_run_json(
     assert expectation in messages(folder)
 
 
+OURS = "20260102_030405_claude_opus-x_softmax"
+"""What our own runner would call a run of the fields below."""
+
+
+@pytest.mark.parametrize("run_id", [OURS, f"{OURS}-2"])
+def test_a_run_of_ours_that_is_called_what_it_is(
+    tmp_path: Path, make_run: MakeRun, run_id: str
+) -> None:
+    folder = make_run(
+        tmp_path / "demo", run_id=run_id, model="Opus X", started="2026-01-02T05:04:05.9+02:00",
+        kbsite_version="0.1.0",
+    )  # fmt: skip
+    assert found(folder) == set()
+
+
+@pytest.mark.parametrize(
+    "changed", [{"model": "other"}, {"started": "2026-01-02T03:04:06Z"}, {"model": "opus-x-2"}]
+)
+def test_a_run_of_ours_that_is_called_otherwise_than_what_it_says_it_is(
+    tmp_path: Path, make_run: MakeRun, changed: dict[str, Any]
+) -> None:
+    folder = make_run(tmp_path / "demo", run_id=OURS, kbsite_version="0.1.0", **changed)
+    assert ("warning", "run.json", line(folder / "run.json", '"id"'), "id") in found(folder)
+    assert "softmax', by its start, harness, model and problem; got" in messages(folder)
+
+
+def test_others_call_a_model_in_an_id_what_they_like(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo", run_id=OURS, model="anthropic/claude-opus-x")
+    assert found(folder) == set()
+
+
 METRICS_RULES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"status": "wrong", "peak_fraction": 0.3}, "error", "peak_fraction", "the status is wrong"),
     ({"peak_fraction": 0.0, "interval": None}, "error", "peak_fraction", "more than 0"),

@@ -20,10 +20,10 @@ from bench.running.proven import level
 from bench.sandbox.box import Ending, Proven
 from kbsite import __version__
 from kbsite.errors import UsageError
-from kbsite.importers.run_ids import slug
 from kbsite.model.counts import number_of
 from kbsite.model.price import Estimate, PriceTable, estimate
 from kbsite.model.run import FORMAT, Host, Run
+from kbsite.model.slugs import id_of_run
 from kbsite.model.usage import Usage
 from kbsite.store.files import contents
 from kbsite.store.folders import new_run_folder
@@ -78,8 +78,7 @@ def new_folder(runs: Path, order: Order, started: datetime) -> Path:
     It holds its order from the first: by that a sweep knows of which cell it is.
     """
     board, holds = runs / order.board, {ORDER: json_text(hidden(order)).encode("utf-8")}
-    stamp = f"{started:%Y%m%d_%H%M%S}"
-    base = f"{stamp}_{slug(order.harness)}_{slug(order.model)}_{order.problem}"
+    base = id_of_run(started, order.harness, order.model, order.problem)
     for number in range(1, _MOST_TRIES):
         name = base if number == 1 else f"{base}-{number}"
         try:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbsite.errors import UsageError
-from kbsite.importers.run_ids import board_name, free_run_id, is_safe, slug
+from kbsite.importers.run_ids import board_name, free_run_id, is_safe
+from kbsite.model.slugs import slug
 from tests.conftest import MakeRun
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -21,7 +21,7 @@ from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
-from kbsite.model.slugs import SLUG_RULE, is_slug
+from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug
 from kbsite.model.status import Status
 from kbsite.store.files import contents, within
 from kbsite.store.grades import earlier_grades
@@ -113,13 +113,7 @@ def _identity(remarks: Remarks, stored: StoredRun, folder: Path) -> None:
     if run.board != folder.parent.name:
         message = f"expected the folder that it lies in, {folder.parent.name!r}, got {run.board!r}"
         remarks.error("board", message)
-    form = (
-        rf"\d{{8}}_\d{{6}}_{re.escape(run.harness)}_[a-z0-9][a-z0-9._-]*_"
-        rf"{re.escape(run.problem)}(?:[._-]\d+)?"
-    )
-    if not re.fullmatch(form, run.id):
-        message = f"expected the form <YYYYMMDD_HHMMSS>_{run.harness}_<model>_{run.problem}"
-        remarks.warn("id", message)
+    _id(remarks, run)
     for key in ("problem", "harness", "hardware"):
         value = getattr(run, key)
         if value is not None and not is_slug(value):
@@ -133,6 +127,28 @@ def _identity(remarks: Remarks, stored: StoredRun, folder: Path) -> None:
         names = ", ".join(sorted(BY_ID))
         message = f"its transcripts cannot be read; known are {names}; got {run.harness!r}"
         remarks.warn("harness", message)
+
+
+_FURTHER = r"(?:[._-]\d+)?"
+"""What tells an id from an earlier one of the same second."""
+
+
+def _id(remarks: Remarks, run: Run) -> None:
+    """Say where a run is not called what it says that it is.
+
+    Others may write a model, and the moment, into an id as they like: our own runner did it by a
+    rule.
+    """
+    harness, problem = re.escape(run.harness), re.escape(run.problem)
+    form = rf"\d{{8}}_\d{{6}}_{harness}_[a-z0-9][a-z0-9._-]*_{problem}"
+    if not re.fullmatch(form + _FURTHER, run.id):
+        message = f"expected the form <YYYYMMDD_HHMMSS>_{run.harness}_<model>_{run.problem}"
+        remarks.warn("id", message)
+    elif run.kbsite_version is not None:
+        ours = id_of_run(run.started, run.harness, run.model, run.problem)
+        if not re.fullmatch(re.escape(ours) + _FURTHER, run.id):
+            message = f"expected {ours!r}, by its start, harness, model and problem; got {run.id!r}"
+            remarks.warn("id", message)
 
 
 def _floor(remarks: Remarks, run: Run) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from kbsite.errors import InputError
-from kbsite.importers.run_ids import slug
+from kbsite.model.slugs import slug
 from kbsite.store.records import InvalidFileError, json_record, line_of, record
 
 LEADERBOARD = "leaderboard.json"

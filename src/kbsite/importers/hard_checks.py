@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from kbsite.importers.hard_board import LEADERBOARD, Cell, Leaderboard, Row, Tally
 from kbsite.importers.hard_notes import Note
 from kbsite.importers.report import Oddity
-from kbsite.importers.run_ids import slug
 from kbsite.model.counts import number_of
+from kbsite.model.slugs import slug
 
 SHORT_SECONDS = 60
 """A session that is over sooner never got to work."""

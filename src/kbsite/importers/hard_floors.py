@@ -17,8 +17,8 @@ import msgspec
 from kbsite.errors import InputError
 from kbsite.importers.hard_board import Leaderboard
 from kbsite.importers.report import Oddity
-from kbsite.importers.run_ids import slug
 from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.slugs import slug
 from kbsite.store.records import InvalidFileError, json_record, line_of
 
 BASELINES = "problem_baselines.json"

@@ -13,10 +13,10 @@ from pathlib import Path
 from kbsite.harnesses import inspect
 from kbsite.harnesses.inspect.archive import HEADER, SAMPLES
 from kbsite.harnesses.lines import dump, mapping, number, text, timestamp
-from kbsite.importers.run_ids import slug
 from kbsite.importers.transcript import UNKNOWN_MODEL, cost_source, told_version, usage_source
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
+from kbsite.model.slugs import slug
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.zipped import listed

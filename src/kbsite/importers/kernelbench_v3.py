@@ -14,13 +14,13 @@ from pathlib import Path
 from kbsite.errors import InputError, UsageError
 from kbsite.importers.placing import Placing
 from kbsite.importers.report import Oddity, printable
-from kbsite.importers.run_ids import board_name, slug
+from kbsite.importers.run_ids import board_name
 from kbsite.importers.v3_boards import V3Board, board_oddities, boards_of, settings_text, track_of
 from kbsite.importers.v3_table import Row, Table, read_table
 from kbsite.model.counts import number_of
 from kbsite.model.grade import Metrics
 from kbsite.model.run import ESTIMATE, FORMAT, Host, Run
-from kbsite.model.slugs import is_slug
+from kbsite.model.slugs import is_slug, slug
 from kbsite.model.status import EndReason, Status
 
 HARNESS = "kernelbench-v3"

@@ -5,32 +5,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.run import Run
-from kbsite.model.slugs import SLUG_RULE, is_slug
+from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug, slug
 from kbsite.store.folders import PARTIAL
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.runs import MANIFEST, RUN, run_folders
 
-NO_STAMP = "00000000_000000"
-"""Where nothing tells when a run started."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,199}")
-_SLUG_LENGTH = 60
 
 
 def is_safe(name: str) -> bool:
     """Whether a name can be a folder's name: no path, nothing hidden, of bounded length."""
     return _NAME.fullmatch(name) is not None and not name.endswith((PARTIAL, "."))
-
-
-def slug(text: str) -> str:
-    """Text in lower case with a hyphen for all that is no ASCII letter, digit or dot."""
-    plain = re.sub(r"[^a-z0-9.]+", "-", text.lower())[:_SLUG_LENGTH].strip("-.")
-    return plain or "unknown"
 
 
 def free_run_id(
@@ -40,8 +31,7 @@ def free_run_id(
     if not is_safe(problem):
         message = f"{problem!r} is no id of a problem; use letters, digits, hyphens and dots"
         raise UsageError(message)
-    stamp = f"{started.astimezone(UTC):%Y%m%d_%H%M%S}" if started else NO_STAMP
-    base = f"{stamp}_{slug(harness)}_{slug(model)}_{problem}"
+    base = id_of_run(started, harness, model, problem)
     boards = board.resolve().parent
 
     def named(number: int) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from kbsite.importers.report import Oddity
-from kbsite.importers.run_ids import slug
 from kbsite.importers.v3_table import Row
 from kbsite.model.config import DeckGroup
 from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.slugs import slug
 
 BOARD = "v3-"
 """How the ids of its boards begin; the GPU follows."""

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from kbsite.errors import InputError
-from kbsite.importers.run_ids import is_safe, slug
+from kbsite.importers.run_ids import is_safe
 from kbsite.model.finding import one_line, short
-from kbsite.model.slugs import SLUG_RULE, is_slug
+from kbsite.model.slugs import SLUG_RULE, is_slug, slug
 from kbsite.store.parsing import invalid, read_text
 
 LIMIT = 64_000_000
