@@ -27,19 +27,20 @@ from bench.sealed import (
 )
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.grade import Metrics
-from kbsite.model.problem_files import counts
+from kbsite.model.grader_alarms import own_file_alarm
 from kbsite.model.solution import solution_names
 from kbsite.regular import read_regular
-from kbsite.store.files import contents, digest
+from kbsite.store.files import contents
 from kbsite.store.folders import PARTIAL
-
-CHECK_LOG = "check.log"
-BENCHMARK_LOG = "benchmark.log"
-GRADED = (METRICS, SAMPLES, CHECK_LOG, BENCHMARK_LOG)
-"""Files of a run that a grade writes."""
-
-GRADES = "grades"
-"""Folder of a run that holds its earlier grades, each in a folder named by its time."""
+from kbsite.store.graded import (
+    BENCHMARK_LOG,
+    CHECK_LOG,
+    GRADED,
+    GRADES,
+    is_left_over,
+    is_of_grade,
+    own_files,
+)
 
 UNDATED = "undated"
 """Name of an earlier grade that does not say when it was made."""
@@ -74,7 +75,7 @@ def given(path: Path) -> Given:
     if path.is_dir() and is_run(path):
         _refuse_large(path)
         told = read_object(path / RUN)
-        check_seal(path, {name for name in _names(path) if _of_grade(name)})
+        check_seal(path, {name for name in _names(path) if is_of_grade(name)})
         return Given(files=dict(_solution(path)), run=path, told=told)
     if path.is_dir() and (path / SOLUTION).is_file():
         return Given(files=dict(_bounded(path, {name: name for name in _names(path)})))
@@ -94,16 +95,6 @@ def _refuse_large(run: Path) -> None:
 
 def _names(folder: Path) -> list[str]:
     return [file.name for file in contents(folder)[0]]
-
-
-def _of_grade(name: str) -> bool:
-    """Whether a file of a run is of its grades, or of one that was broken off."""
-    return name in GRADED or name.startswith(f"{GRADES}/") or _left_over(name)
-
-
-def _left_over(name: str) -> bool:
-    own = Path(name).name
-    return own.startswith(".") and own.endswith(PARTIAL)
 
 
 def _solution(run: Path) -> Iterator[tuple[str, bytes]]:
@@ -127,15 +118,8 @@ def alarms(solution: Given, problem: Path, problem_hash: str, hardware: str | No
     """
     if solution.run is None:
         return []
-    true = _true_files(problem)
-    found = []
-    for file in contents(solution.run)[0]:
-        own = Path(file.name).name
-        if own in true and not _of_grade(file.name) and digest(file.path) != true[own]:
-            found.append(
-                f"The run has a {own} of its own ({file.name}), which is not the problem's; "
-                "it was graded on the true one."
-            )
+    files = contents(solution.run)[0]
+    found = [own_file_alarm(file.name) for file in own_files(files, problem)]
     on = solution.told.get("hardware")
     if on is not None and on != hardware:
         found.append(f"The run is one of {on}, but was graded on {hardware or 'unknown hardware'}.")
@@ -148,11 +132,6 @@ def alarms(solution: Given, problem: Path, problem_hash: str, hardware: str | No
     return found
 
 
-def _true_files(problem: Path) -> dict[str, str]:
-    """The digests of those files of a problem that its hash is made of, by path."""
-    return {file.name: digest(file.path) for file in contents(problem)[0] if counts(file.name)}
-
-
 def store(run: Path, grade: Grade, log: str) -> Path | None:
     """Write a grade into a run; where its earlier grade was moved to, None if it had none.
 
@@ -161,8 +140,8 @@ def store(run: Path, grade: Grade, log: str) -> Path | None:
     a run at once, the second waits until the first has written.
     """
     with alone(run):
-        check_seal(run, {name for name in _names(run) if _of_grade(name)})
-        for name in filter(_left_over, _names(run)):
+        check_seal(run, {name for name in _names(run) if is_of_grade(name)})
+        for name in filter(is_left_over, _names(run)):
             (run / name).unlink()
         earlier = _keep(run)
         for name, data in _files(grade, log).items():

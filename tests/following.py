@@ -9,6 +9,7 @@ from typing import Any
 
 from kbsite.model.accounting import Ceilings
 from kbsite.model.grade import Commitment, Metrics, Outcome, ShapeMetrics, passed_sentence
+from kbsite.model.grader_alarms import shape_alarms
 from kbsite.model.samples import Samples
 from kbsite.model.secret import bootstrap_seed
 from kbsite.model.solution import solution_hash
@@ -59,7 +60,7 @@ def following(
         "solution_hash": solution_hash(solution),
         "commitment": Commitment(sha256=sha256(secret).hexdigest(), seed=SEED),
         "rounds": rounds, "calls_per_round": calls, "bootstrap_seed": bootstrap_seed(secret),
-        "grader": "kbsite 1", **told,
+        "alarms": tuple(shape_alarms(shapes)), "grader": "kbsite 1", **told,
     })  # fmt: skip
 
 

@@ -13,9 +13,11 @@ from msgspec import convert
 
 from bench.records import plain
 from kbsite.check import check
+from kbsite.model.accounting import Ceilings
 from kbsite.model.finding import Severity
 from kbsite.model.samples import Samples
-from tests.conftest import MakeRun
+from kbsite.store.files import folder_digest
+from tests.conftest import MakeRun, MakeSettings
 from tests.following import following
 
 SHAPES = {"square": 0.4, "tall": 0.1}
@@ -137,6 +139,36 @@ def test_a_time_that_was_changed_with_all_that_follows_from_it_differs_from_the_
     assert found(half) == {("error", "metrics.json", key) for key in {*keys, "interval", "detail"}}
 
 
+FASTER = Ceilings(ceiling_ms=0.4, bound_by="bf16", floor_ms=0.3, achievable_ms=1.1)
+ALARMED = {
+    "above": {"square": 1.5, "tall": 0.1},
+    "faster": {"square": FASTER, "tall": 0.1},
+    "both": {"square": 1.5, "tall": 1.25},
+}
+"""Ceilings by which a grade has alarms: above them, or faster than the anchors."""
+
+
+@pytest.mark.parametrize("ceilings", ALARMED.values(), ids=ALARMED)
+def test_an_alarm_that_was_taken_out_of_a_grade_or_changed_is_an_error(
+    found: Any, ceilings: dict[str, float | Ceilings]
+) -> None:
+    whole = plain(following([convert(one, Samples) for one in LINES], ceilings))
+    assert whole["alarms"]
+
+    def of(*alarms: str) -> Callable[[dict[str, Any], object], None]:
+        return lambda grade, _: grade.update({**whole, "alarms": list(alarms)})
+
+    missing = ("error", "metrics.json", "alarms")
+    assert missing not in found(of(*whole["alarms"], "Something else."))
+    reworded = [one.replace("ceiling", "peak") for one in whole["alarms"]]
+    assert missing not in found(of(*reworded)), "other versions may say it otherwise"
+    for at in range(len(whole["alarms"])):
+        others = [one for number, one in enumerate(whole["alarms"]) if number != at]
+        assert missing in found(of(*others))
+        weaker = whole["alarms"][at].replace(".", ".0", 1)
+        assert missing in found(of(*others, weaker))
+
+
 def test_a_grade_of_ours_with_a_score_and_no_shapes_follows_from_nothing(found: Any) -> None:
     def bare(grade: dict[str, Any], lines: list[dict[str, Any]]) -> None:
         lines.clear()
@@ -245,3 +277,24 @@ def test_a_run_of_other_hardware_than_its_grade_is_looked_at(
     kept = [one for one in check([run]) if one.path.endswith("run.json")]
 
     assert {(one.severity.value, one.key) for one in kept} == known
+
+
+def test_an_alarm_on_a_file_of_the_problem_that_a_run_changed_is_missed(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    present = folder_digest(settings.problems / "softmax")
+    mine, true = "workspace/reference.py", settings.problems / "softmax" / "reference.py"
+    alarm = f"The run has a reference.py of its own ({mine}), which is not the problem's."
+
+    def missed(held: bytes, *alarms: str, its_hash: str = present) -> list[str]:
+        grade = {**GRADE, "problem_hash": its_hash, "alarms": list(alarms)}
+        files = {mine: held, "grades/2026/reference.py": b"x"}
+        folder = make_run(settings.runs / "demo", metrics=grade, files=files)
+        return [one.message for one in check([folder], settings) if one.key == "alarms"]
+
+    (said,) = missed(b"import os\n")
+    assert f"missing is: The run has a reference.py of its own ({mine})" in said
+    assert missed(b"import os\n", alarm) == []
+    assert missed(true.read_bytes()) == []
+    assert missed(b"import os\n", its_hash="a" * 64) == [], "nobody has the one that was graded"

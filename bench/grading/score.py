@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean, median, quantiles
 
-from bench.ceilings import alarms
 from bench.clocks import disagreeing
 from bench.devices.device import Agreement
 from bench.grading.failures import Failure
@@ -23,6 +22,7 @@ from kbsite.model.grade import (
     ShapeMetrics,
     passed_sentence,
 )
+from kbsite.model.grader_alarms import alarms
 from kbsite.model.samples import Samples
 from kbsite.model.timing import RoundTimes, ShapeTimes, estimate
 from kbsite.model.timing import Times as Estimate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import ceilings, numerics
+from bench import numerics
 from bench.devices.cpu import Cpu
 from bench.devices.cuda import Cuda
 from bench.devices.gpu_watch import SLOW
@@ -22,7 +22,7 @@ from bench.grading import (
     stops,
     times,
 )  # fmt: skip
-from kbsite.model import accounting, timing
+from kbsite.model import accounting, grader_alarms, timing
 from kbsite.model.grade import IMPOSSIBLE, Outcome
 
 TEXT = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
@@ -72,9 +72,9 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"fewer than {setting.ROUNDS} rounds",
         f"Less than {IMPOSSIBLE:.0%} of that".replace("%", " %"),
         f"the floor is {accounting.CPU_MARGIN:g} times as fast",
-        f"more than {ceilings.SUSPECT} over all shapes",
-        f"within {ceilings.PARITY:.0%} of it".replace("%", " %"),
-        f"more than {ceilings.DRIFT:.0%} faster than the anchors".replace("%", " %"),
+        f"more than {grader_alarms.SUSPECT} over all shapes",
+        f"within {grader_alarms.PARITY:.0%} of it".replace("%", " %"),
+        f"more than {grader_alarms.DRIFT:.0%} faster than the anchors".replace("%", " %"),
     ],
 )
 def test_the_page_tells_what_the_code_does(said: str) -> None:

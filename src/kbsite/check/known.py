@@ -45,9 +45,14 @@ class Known:
 
     def problem(self, name: str, its_hash: str | None) -> Problem | None:
         """A problem as it is graded today; None if it is another one now, or cannot be read."""
+        folder = self.problem_folder(name, its_hash)
+        return None if folder is None else _read(folder / PROBLEM, its_hash or "")
+
+    def problem_folder(self, name: str, its_hash: str | None) -> Path | None:
+        """Where a problem of a hash lies; None if it is another one now."""
         if self.folder is None or its_hash is None or (self.problems or {}).get(name) != its_hash:
             return None
-        return _read(self.folder / name / PROBLEM, its_hash)
+        return self.folder / name
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from kbsite.check.known import Known
 from kbsite.check.logs import transcript_findings
 from kbsite.check.measured import samples_findings
 from kbsite.check.remarks import Remarks
-from kbsite.check.solutions import solution_findings
+from kbsite.check.solutions import own_files_findings, solution_findings
 from kbsite.check.used import account_findings, cost_findings
 from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
@@ -81,6 +81,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from _run_remarks(stored, there)
     yield from _grade(stored, there)
     yield from solution_findings(stored, every[0])
+    yield from own_files_findings(stored, every[0], there)
     for earlier in earlier_grades(stored):
         yield from earlier.findings
         if earlier.metrics is not None:

@@ -1,4 +1,4 @@
-"""Checks that a grade of our own tells all that its figures follow from, and counts alike."""
+"""Checks that a grade of our own tells what its figures follow from, and what follows from it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from kbsite.check.remarks import Remarks
 from kbsite.model.grade import Metrics, ShapeMetrics, passed_sentence
+from kbsite.model.grader_alarms import shape_alarms
 
 CPU = "cpu"
 """The device whose ceilings are what its grade says that it was measured at."""
@@ -34,6 +35,7 @@ def whole(remarks: Remarks, metrics: Metrics) -> None:
     for key in lacking:
         remarks.error(key, "missing; our own grader tells it of every run that passed")
     _sentence(remarks, metrics)
+    _alarms(remarks, metrics)
 
 
 def _sentence(remarks: Remarks, metrics: Metrics) -> None:
@@ -44,6 +46,19 @@ def _sentence(remarks: Remarks, metrics: Metrics) -> None:
     # Its words are those of the grader's version.
     if _NUMBER.findall(told) != _NUMBER.findall(metrics.detail):
         remarks.error("detail", f"expected what follows from the other keys: {told}")
+
+
+def _alarms(remarks: Remarks, metrics: Metrics) -> None:
+    """Say which alarms were taken out, or tell other figures than their shapes have."""
+    told = [_figures(one) for one in metrics.alarms]
+    for expected in shape_alarms(metrics.shapes):
+        if _figures(expected) not in told:
+            remarks.error("alarms", f"missing is what follows from the shapes: {expected}")
+
+
+def _figures(alarm: str) -> tuple[str, list[str]]:
+    """The shape and the figures of an alarm; its words are those of the grader's version."""
+    return alarm.partition(":")[0], _NUMBER.findall(alarm)
 
 
 def _counts(remarks: Remarks, key: str, shape: ShapeMetrics, metrics: Metrics) -> None:
