@@ -16,10 +16,11 @@ from tests.object_storage.sites import write_site
 FORK = multiprocessing.get_context("fork")
 # What is forked here does nothing with the threads of the service.
 pytestmark = pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
-SIZE = 24 << 20
-MOST = 40 << 20
-"""Whoever reads such a file at once, and makes the copies of it that the libraries make, needs more
-than twice of this; in parts it is 33 MB, whatever the size."""
+SIZE = 64 << 20
+MOST = 48 << 20
+"""In parts it was 40 to 43 MB in 27 measurements, of files of 12 to 200 MB alike: some megabytes
+depend on which threads the libraries choose. Whoever holds such a file whole, even once and without
+the copies that the libraries make, needs more than this."""
 
 
 def test_a_large_file_is_sent_and_fetched_in_little_memory(
@@ -37,7 +38,7 @@ def test_a_large_file_is_sent_and_fetched_in_little_memory(
     assert sending < MOST
     assert both < MOST
     assert (tmp_path / "cache" / "runs" / "data.bin").stat().st_size == SIZE
-    assert storage.head("runs/data.bin")["ETag"].strip('"').endswith("-5")
+    assert storage.head("runs/data.bin")["ETag"].strip('"').endswith("-13")
 
 
 def _transfer(bucket: str, folder: Path) -> None:
