@@ -143,7 +143,8 @@ def test_other_text_in_the_models_place_is_the_clis_own() -> None:
 def test_a_change_of_model_within_a_message_is_told() -> None:
     block = {"type": "fallback", "from": {"model": "big"}, "to": {"model": "small"}}
 
-    assert only(Notice, read(assistant(block))).text == "Model: big → small"
+    told = only(Notice, read(assistant(block)))
+    assert (told.text, told.of_model) == ("Model: big → small", True)
 
 
 # Calls and results

@@ -245,6 +245,7 @@ def test_a_retry_says_why_and_when() -> None:
 
     assert told.topic is Topic.RETRY
     assert told.text == "Connection closed (retry 1 of 2, in 0.5 s)"
+    assert told.wait == 0.504
 
 
 def test_a_compaction_says_how_much_it_took_away() -> None:

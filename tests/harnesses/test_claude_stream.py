@@ -249,6 +249,7 @@ def test_a_retry_is_not_an_error() -> None:
     )  # fmt: skip
 
     assert (told.topic, told.text) == (Topic.RETRY, "429 rate_limit (retry 1 of 2, in 0.5 s)")
+    assert told.wait == pytest.approx(0.5321)
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,10 @@ def test_the_end_of_a_turn_says_how_it_went(reason: str | None, ok: bool | None)
     assert finish.text == "provider.auth_error: 401"
 
 
+def test_a_retry_says_how_long_it_waits() -> None:
+    assert one(Notice, wire(coded("turn.step.retrying", nextAttempt=2, delayMs=700))).wait == 0.7
+
+
 @pytest.mark.parametrize(
     ("row", "topic", "told"),
     [

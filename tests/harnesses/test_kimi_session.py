@@ -292,6 +292,11 @@ def test_a_turn_whose_last_step_was_interrupted_went_wrong() -> None:
     assert (one(Finish, events).ok, one(Finish, events).reason) == (False, "StepInterrupted")
 
 
+def test_a_retry_says_how_long_it_waits() -> None:
+    row = wired("StepRetry", next_attempt=2, max_attempts=3, wait_s=0.25)
+    assert one(Notice, read(SESSION, written(row))).wait == 0.25
+
+
 @pytest.mark.parametrize(
     ("row", "topic", "told"),
     [

@@ -117,9 +117,10 @@ def test_the_hint_how_to_resume_is_the_mark_of_completion() -> None:
 
 def test_a_retry_is_told() -> None:
     row = {"role": "meta", "type": "turn.step.retrying", "next_attempt": 2, "max_attempts": 3,
-           "error_name": "APIError", "error_message": "429"}  # fmt: skip
+           "delay_ms": 1500, "error_name": "APIError", "error_message": "429"}  # fmt: skip
     notice = one(Notice, stream(row))
     assert (notice.topic, notice.text) == (Topic.RETRY, "Attempt 2 of 3 after: 429")
+    assert notice.wait == 1.5
 
 
 def test_unknown_roles_and_meta_rows_are_unknown() -> None:

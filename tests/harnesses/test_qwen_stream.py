@@ -154,17 +154,17 @@ def test_a_failed_end_tells_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "told", "wait"),
     [
-        ({"attempt": 1, "maxRetries": 2, "delayMs": 60000}, "attempt 1 of 2, in 60.0 s"),
-        ({"preserveText": True}, "what was said so far is kept"),
-        (None, "The request is tried again."),
+        ({"attempt": 1, "maxRetries": 2, "delayMs": 60000}, "attempt 1 of 2, in 60.0 s", 60),
+        ({"preserveText": True}, "what was said so far is kept", None),
+        (None, "The request is tried again.", None),
     ],
 )
-def test_a_retry_is_told(data: Any, told: str) -> None:
+def test_a_retry_is_told(data: Any, told: str, wait: float | None) -> None:
     notice = one(Notice, printed({"type": "system", "subtype": "retry", "data": data}))
 
-    assert notice.topic is Topic.RETRY
+    assert (notice.topic, notice.wait) == (Topic.RETRY, wait)
     assert told in notice.text
 
 

@@ -140,8 +140,24 @@ class Work:
         )
         return self
 
-    def notice(self, topic: Topic, *, at: float | None = None) -> Work:
-        self.events.append(Notice(source=self.source, at=moment(at), topic=topic, text="told"))
+    def notice(
+        self,
+        topic: Topic,
+        *,
+        at: float | None = None,
+        wait: float | None = None,
+        of_model: bool = False,
+    ) -> Work:
+        self.events.append(
+            Notice(
+                source=self.source,
+                at=moment(at),
+                topic=topic,
+                text="told",
+                wait=wait,
+                of_model=of_model,
+            )
+        )
         return self
 
     def finish(self, *, at: float | None = None) -> Work:

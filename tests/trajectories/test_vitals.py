@@ -29,6 +29,33 @@ def test_waiting_for_a_retry_or_a_person_is_idle() -> None:
     assert (found.model, found.idle) == (2 + 2, 30 + 60)
 
 
+def test_a_wait_that_the_cli_tells_of_is_idle_and_then_the_model_is_asked_again() -> None:
+    work = Work().say("do", at=0, role=Role.USER).notice(Topic.RETRY, at=1, wait=0.5)
+    work.notice(Topic.RETRY, at=3, wait=40)
+    found = signs(work.say(at=50))
+    assert (found.model, found.idle) == (7, 1 + 2 + 40)
+
+
+@pytest.mark.parametrize("wait", [-1.0, 9.0, float("inf"), float("nan")])
+def test_a_wait_that_was_none_or_was_broken_off_ends_with_what_follows(wait: float) -> None:
+    work = Work().say("do", at=0, role=Role.USER).notice(Topic.RETRY, at=1, wait=wait)
+    found = signs(work.notice(Topic.ERROR, at=2))
+    assert (found.model, found.idle, found.span) == (0, 2, 2)
+
+
+def test_until_a_model_hands_over_to_another_or_wrote_a_summary_it_was_at_work() -> None:
+    work = Work().say("do", at=0, role=Role.USER).notice(Topic.NOTE, at=5, of_model=True)
+    work.say(at=7).run("ls", at=(8, 9)).notice(Topic.COMPACTION, at=90)
+    found = signs(work.say(at=95))
+    assert (found.model, found.idle, dict(found.tools)) == (8 + 81 + 5, 0, {ToolKind.RUN: 1})
+
+
+def test_what_was_compacted_long_after_a_model_had_its_say_waited_for_a_person() -> None:
+    work = Work().say("do", at=0, role=Role.USER).say("Done.", at=10)
+    found = signs(work.notice(Topic.COMPACTION, at=90).say(at=95))
+    assert (found.model, found.idle) == (10 + 5, 80)
+
+
 def test_waiting_for_what_the_cli_tells_a_model_that_had_its_say_is_idle() -> None:
     """Such as that a task in the background has ended, minutes later."""
     work = Work().say("do", at=0, role=Role.USER).say("I wait.", at=10)

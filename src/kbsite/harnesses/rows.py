@@ -99,9 +99,9 @@ class Row(Struct, frozen=True):
         """The row, or a part of it, as one of a type that its parser does not know."""
         return self.event(Unknown, type=kind, raw=self.raw if part is None else dump(part))
 
-    def notice(self, topic: Topic, told: str) -> Notice:
+    def notice(self, topic: Topic, told: str, **facts: Any) -> Notice:
         """What the CLI tells in this row."""
-        return self.event(Notice, topic=topic, text=told, raw=self.raw)
+        return self.event(Notice, topic=topic, text=told, raw=self.raw, **facts)
 
     def still_runs(self, told: str) -> Notice:
         """What a call had printed that came to no end."""

@@ -222,6 +222,10 @@ class Notice(Event, frozen=True, kw_only=True):
     topic: Topic
     text: str
     raw: str = ""
+    wait: float | None = None
+    """Seconds from here on until the CLI tries again, as it tells; None where it does not."""
+    of_model: bool = False
+    """Whether a model was at work until here, such as one that another one takes over from."""
 
 
 class Finish(Event, frozen=True, kw_only=True):

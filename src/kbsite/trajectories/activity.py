@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
-from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind
+from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind, Topic
 from kbsite.model.transcript import Step, Transcript
 from kbsite.trajectories.times import size
 
@@ -82,17 +82,16 @@ def activity_of(transcript: Transcript) -> Activity | None:
 
 
 def _timeline(transcript: Transcript) -> _Timeline:
-    """The calls with a time, and the moments of other rows."""
+    """The calls with a time, and the moments of other rows: whether a model spoke there."""
     held = _Timeline()
-    had_its_say = False
+    before, asked_again = None, None
     for step in transcript.main.steps:
-        at, speaks = step.elapsed, _speaks(step)
-        if speaks is None and had_its_say and _is_told(step):
-            # Until the CLI told the model something, such as that a task has ended, it waited.
-            speaks = False
+        at, speaks = step.elapsed, _speaks_after(before, step)
         if at is None or speaks is None:
             continue
-        had_its_say = speaks and isinstance(step.event, Message)
+        if asked_again is not None and asked_again < at:
+            held.marks.append(asked_again)
+        before, asked_again = step, _asked_again(step, at)
         held.marks.append(at)
         if speaks:
             held.spoken.append(at)
@@ -101,6 +100,30 @@ def _timeline(transcript: Transcript) -> _Timeline:
             held.ends.append(_end(step, at))
             held.kinds.append(step.event.tool_kind)
     return held
+
+
+def _speaks_after(before: Step | None, step: Step) -> bool | None:
+    """Whether a row is a model's, by what stands before it; None where nothing says it."""
+    speaks = _speaks(step)
+    if before is None:
+        return speaks
+    if speaks is None and _is_told(step) and _had_its_say(before):
+        # Until the CLI told the model something, such as that a task has ended, it waited.
+        return False
+    if _is_compaction(step) and (isinstance(before.event, ToolCall) or _is_told(before)):
+        # In the midst of a turn: until then a model wrote the summary.
+        return True
+    return speaks
+
+
+def _had_its_say(step: Step) -> bool:
+    return isinstance(step.event, Message) and _speaks(step) is True
+
+
+def _asked_again(step: Step, at: float) -> float | None:
+    """When a request that failed was made once more, as far as the CLI tells."""
+    wait = size(step.event.wait) if isinstance(step.event, Notice) else None
+    return None if wait is None else at + wait
 
 
 def _end(step: Step, start: float) -> float:
@@ -117,10 +140,16 @@ def _is_told(step: Step) -> bool:
     return isinstance(event, Message) and event.role is not Role.ASSISTANT
 
 
+def _is_compaction(step: Step) -> bool:
+    return isinstance(step.event, Notice) and step.event.topic is Topic.COMPACTION
+
+
 def _speaks(step: Step) -> bool | None:
     """Whether a row is the model's; None for one that says nothing of who was at work."""
     match step.event:
         case Thought() | ToolCall() | Message(role=Role.ASSISTANT, injected=False):
+            return True
+        case Notice(of_model=True):
             return True
         case Message(role=Role.USER, injected=False) | Notice():
             return False

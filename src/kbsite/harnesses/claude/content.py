@@ -75,7 +75,8 @@ def _assistant_block(row: Row, block: Block, model: str) -> Iterator[Event]:
                 Message, role=Role.ASSISTANT, text="", images=(image(block),), model=model
             )
         case "fallback":
-            yield row.notice(Topic.NOTE, f"Model: {_model(block, 'from')} → {_model(block, 'to')}")
+            told = f"Model: {_model(block, 'from')} → {_model(block, 'to')}"
+            yield row.notice(Topic.NOTE, told, of_model=True)
         case _ if kind in CALL_BLOCKS:
             yield call(row, block)
         case _ if kind in RESULT_BLOCKS:

@@ -8,6 +8,7 @@ from kbsite.harnesses.claude.content import brought
 from kbsite.harnesses.claude.vocabulary import (
     ATTACHMENT_NOTICES,
     ATTACHMENT_TEXT,
+    BY_A_MODEL,
     SYSTEM_NOTICES,
     SYSTEM_TRACES,
 )
@@ -24,7 +25,8 @@ def system(row: Row) -> Iterator[Event]:
     kind = row.text("subtype")
     match kind:
         case "api_error" | "api_retry":
-            yield row.notice(Topic.RETRY, _retry(row.value))
+            wait = _wait(row.value)
+            yield row.notice(Topic.RETRY, _retry(row.value, wait or 0.0), wait=wait)
         case "hook_response":
             yield from _hook(row)
         case "stop_hook_summary" if told := wording([row.value.get(key) for key in _HOOKS_TOLD]):
@@ -32,22 +34,27 @@ def system(row: Row) -> Iterator[Event]:
         case _ if kind in SYSTEM_NOTICES:
             topic, key = SYSTEM_NOTICES[kind]
             told = wording(row.value.get(key)) or kind.replace("_", " ")
-            yield row.notice(topic, told + _compacted(row.value))
+            yield row.notice(topic, told + _compacted(row.value), of_model=kind in BY_A_MODEL)
         case _ if kind in SYSTEM_TRACES:
             yield row.trace(f"system/{kind}")
         case _:
             yield row.unknown(f"system/{kind}")
 
 
-def _retry(value: Mapping[str, object]) -> str:
+def _wait(value: Mapping[str, object]) -> float | None:
+    """Seconds until the next try."""
+    told = number(value.get("retryInMs", value.get("retry_delay_ms")))
+    return None if told is None else told / 1000
+
+
+def _retry(value: Mapping[str, object], wait: float) -> str:
     error = mapping(value.get("error"))
     why = wording(error.get("formatted") or error or value.get("error")) or "request failed"
     status = count(value.get("error_status"))
-    wait = number(value.get("retryInMs", value.get("retry_delay_ms"))) or 0
     nth = wording(value.get("retryAttempt", value.get("attempt")))
     of = wording(value.get("maxRetries", value.get("max_retries")))
     code = "" if status is None else f"{status} "
-    return f"{code}{why} (retry {nth} of {of}, in {wait / 1000:.1f} s)"
+    return f"{code}{why} (retry {nth} of {of}, in {wait:.1f} s)"
 
 
 def _compacted(value: Mapping[str, object]) -> str:

@@ -114,6 +114,9 @@ SYSTEM_NOTICES: dict[str, tuple[Topic, str]] = {
 }
 """Rows of type system that tell something: what it is about, and the key of its text."""
 
+BY_A_MODEL = frozenset({"model_refusal_fallback", "model_refusal_no_fallback"})
+"""Those of them until which a model was at work."""
+
 ATTACHMENT_TEXT: dict[str, str] = {
     "agent_listing_delta": "addedLines",
     "agent_mention": "",

@@ -228,7 +228,7 @@ class _Reader(Struct):
     def retrying(self, row: Row, held: Held) -> Iterator[Event]:
         error = text(held.get("errorMessage")) or text(held.get("errorName"))
         attempts = (held.get("nextAttempt"), held.get("maxAttempts"))
-        yield row.notice(Topic.RETRY, retried(error, *attempts))
+        yield retried(row, error, attempts, content.seconds(held.get("delayMs")))
 
     def cancelled(self, row: Row, held: Held) -> Iterator[Event]:
         yield row.notice(Topic.INTERRUPTION, f"The turn was cancelled: {text(held.get('reason'))}")

@@ -9,9 +9,10 @@ from kbsite.harnesses.rows import Row
 from kbsite.model.event import Notice, Topic
 
 
-def retried(error: str, attempt: object, attempts: object) -> str:
-    """One line on a model request that is tried again."""
-    return f"Attempt {text(attempt)} of {text(attempts)} after: {error}"
+def retried(row: Row, error: str, attempts: tuple[object, object], wait: float | None) -> Notice:
+    """One line on a model request that is tried again, in so many seconds."""
+    attempt, most = map(text, attempts)
+    return row.notice(Topic.RETRY, f"Attempt {attempt} of {most} after: {error}", wait=wait)
 
 
 def notification(row: Row, held: Mapping[str, object]) -> Notice:

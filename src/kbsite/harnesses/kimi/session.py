@@ -19,7 +19,7 @@ from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.calls import Calls
 from kbsite.harnesses.kimi.notes import btw, notification, retried
-from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, count, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     AgentStart,
@@ -190,7 +190,8 @@ class _Reader(Struct):
     def retry(self, row: Row, payload: Payload) -> Iterator[Event]:
         error = [text(payload.get("error_type")), text(payload.get("status_code"))]
         attempts = (payload.get("next_attempt"), payload.get("max_attempts"))
-        yield row.notice(Topic.RETRY, retried(" ".join(filter(None, error)), *attempts))
+        wait = number(payload.get("wait_s"))
+        yield retried(row, " ".join(filter(None, error)), attempts, wait)
 
     def compaction(self, row: Row, _: Payload) -> Iterator[Event]:
         yield row.notice(Topic.COMPACTION, "The context is being compacted.")

@@ -137,7 +137,7 @@ def _meta(row: Row) -> Iterator[Event]:
         case "turn.step.retrying":
             error = text(held.get("error_message")) or text(held.get("error_name"))
             attempts = (held.get("next_attempt"), held.get("max_attempts"))
-            yield row.notice(Topic.RETRY, retried(error, *attempts))
+            yield retried(row, error, attempts, content.seconds(held.get("delay_ms")))
         case "session.resume_hint":
             yield Finish(ok=True, reason="session.resume_hint", raw=row.raw, **row.where())
             yield Session(session_id=text(held.get("session_id")), **row.where())

@@ -22,6 +22,7 @@ from kbsite.model.event import (
     Image,
     Malformed,
     Message,
+    Notice,
     Role,
     Scope,
     Session,
@@ -171,21 +172,23 @@ def _system(row: Row) -> Event:
                 raw=row.raw,
             )
         case "retry":
-            return row.notice(Topic.RETRY, _retry(mapping(row.value.get("data"))))
+            return _retry(row, mapping(row.value.get("data")))
         case _:
             return row.unknown(f"system/{kind}")
 
 
-def _retry(data: Mapping[str, object]) -> str:
+def _retry(row: Row, data: Mapping[str, object]) -> Notice:
     nth, of = text(data.get("attempt")), text(data.get("maxRetries"))
-    wait = number(data.get("delayMs"))
+    told_ms = number(data.get("delayMs"))
+    wait = None if told_ms is None else told_ms / 1000
     facts = [
         f"attempt {nth} of {of}" if nth else "",
-        "" if wait is None else f"in {wait / 1000:.1f} s",
+        "" if wait is None else f"in {wait:.1f} s",
         "what was said so far is kept" if data.get("preserveText") is True else "",
     ]
     told = ", ".join(filter(None, facts))
-    return "The request is tried again" + (f" ({told})." if told else ".")
+    said = "The request is tried again" + (f" ({told})." if told else ".")
+    return row.notice(Topic.RETRY, said, wait=wait)
 
 
 def _usage(told: Mapping[str, object]) -> Usage:
