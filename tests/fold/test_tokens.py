@@ -108,6 +108,21 @@ def test_the_cli_s_own_count_of_each_session_is_the_total() -> None:
     assert not held.lower_bound
 
 
+def test_the_largest_of_the_counts_of_a_session_in_several_files_is_its_total() -> None:
+    """Taken up again, a CLI counts on, and nobody knows what its files are called."""
+    logs = [Log(name) for name in ("a", "b", "c")]
+    counts = (10, 30, 20)
+    uses = [
+        log.use(count, scope=Scope.RUN, message="s", cost=count / 10)
+        for log, count in zip(logs, counts, strict=True)
+    ]
+    for order in permutations(uses):
+        held = ledger(*order)
+        assert (held.total.output, held.cost_usd) == (30, 3.0)
+    later = logs[1].use(5, scope=Scope.RUN, message="s")
+    assert ledger(*uses, later).total.output == 20, "in a file the last one holds"
+
+
 def test_a_total_without_a_session_that_never_ended_is_a_lower_bound() -> None:
     log = Log()
     ended = log.use(50, scope=Scope.RUN, message="s1")

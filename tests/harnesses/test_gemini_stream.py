@@ -33,7 +33,9 @@ from tests.harnesses.gemini_rows import (
     piece,
     printed,
 )
-from tests.harnesses.reading import CORPUS, beside, ledger, of, one, read
+from tests.harnesses.reading import CORPUS, beside, ledger, of, one, read, read_rows
+
+LATER = "2026-11-21T15:00:00.000Z"
 
 PRINTED = sorted(CAPTURES.rglob("stdout.jsonl"))
 LONG = sorted((CORPUS / "gemini-stream").rglob("*.jsonl")) + sorted(
@@ -162,6 +164,17 @@ def test_a_session_that_was_taken_up_again_counts_from_there() -> None:
     held = ledger(printed(init(), row, row, init(), row))
 
     assert (held.total.input, held.total.cache_read, held.total.output) == (12, 8, 4)
+
+
+def test_a_session_that_was_taken_up_again_in_another_file_counts_from_there() -> None:
+    row = ended(stats={"input_tokens": 10, "cached": 4, "output_tokens": 2, "total_tokens": 12})
+    files = {
+        name: read_rows(STREAM, {**init(), "timestamp": at}, row, name=name)
+        for name, at in (("stream/b", AT), ("stream/a", LATER), ("stream/copy of a", LATER))
+    }
+    told = ledger([event for events in files.values() for event in events]).total
+
+    assert (told.input, told.cache_read, told.output) == (12, 8, 4)
 
 
 @pytest.mark.parametrize("stats", [None, 3, {}, {"input_tokens": -1, "cached": "x"}, []])

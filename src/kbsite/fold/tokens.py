@@ -22,8 +22,8 @@ class Ledger(Struct):
     """By agent and message id; a row without an id is a message of its own."""
     agents: dict[tuple[str, str], TokenUse] = field(default_factory=dict)
     """The last cumulative count of each agent in each session."""
-    sessions: dict[str, TokenUse] = field(default_factory=dict)
-    """The CLI's own final count of each session."""
+    sessions: dict[str, dict[str, TokenUse]] = field(default_factory=dict)
+    """The CLI's own final count of each session, the last one in each file."""
     _names: dict[str, str] = field(default_factory=dict)
     """The session that each file is in."""
     _under_way: set[str] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Ledger(Struct):
             case Scope.AGENT:
                 self.agents[use.agent, use.message_id or f"\0{file}"] = use
             case Scope.RUN:
-                self.sessions[use.message_id or f"\0{file}"] = use
+                self.sessions.setdefault(use.message_id or f"\0{file}", {})[file] = use
                 self._under_way.discard(file)
 
     def enter(self, session: Session) -> None:
@@ -77,7 +77,7 @@ class Ledger(Struct):
     @property
     def told(self) -> Usage:
         """What the CLI says in its final counts; all None where it wrote none."""
-        return total(use.usage for use in self.sessions.values())
+        return total(use.usage for use in self._final())
 
     @property
     def total(self) -> Usage:
@@ -87,7 +87,7 @@ class Ledger(Struct):
     @property
     def cost_usd(self) -> float | None:
         """What the CLI says that it cost: its final figures, else the sum of its agents' own."""
-        final = [use.cost_usd for use in self.sessions.values() if use.cost_usd is not None]
+        final = [use.cost_usd for use in self._final() if use.cost_usd is not None]
         each = [use.cost_usd for use in self._adding_up(_tells_cost)]
         costs = final or [cost for cost in each if cost is not None]
         return sum(costs) if costs else None
@@ -106,6 +106,14 @@ class Ledger(Struct):
             return True
         each = chain(self.messages.values(), self.agents.values())
         return any(use.lower_bound for use in each)
+
+    def _final(self) -> Iterator[TokenUse]:
+        """The CLI's own final count of each session.
+
+        One that was taken up again goes on in another file, whose count holds the earlier one.
+        """
+        for files in self.sessions.values():
+            yield max(files.values(), key=lambda use: _size(use.usage))
 
     def _adding_up(self, tells: Callable[[TokenUse], bool]) -> Iterator[TokenUse]:
         """The counts that add up: cumulative ones, and messages in files that have none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -53,6 +54,8 @@ class _Reader(Struct):
     model: str = ""
     starts: dict[str, int] = field(default_factory=dict)
     """How often the CLI was started with each session."""
+    started: datetime | None = None
+    """When it was last started."""
     pieces: list[Row] = field(default_factory=list)
     chars: int = 0
 
@@ -108,16 +111,16 @@ class _Reader(Struct):
     def _session(self, held: Row) -> Session:
         self.session = text(held.value.get("session_id"))
         self.starts[self.session] = self.starts.get(self.session, 0) + 1
-        self.model = text(held.value.get("model"))
+        self.model, self.started = text(held.value.get("model")), held.at
         return held.event(Session, session_id=self.session, model=self.model, raw=held.raw)
 
     def _result(self, held: Row) -> Iterator[Event]:
         told = mapping(held.value.get("stats"))
         used = _usage(told)
         if used.known:
-            # Taken up again, the CLI counts anew.
-            nth = self.starts.get(self.session, 1)
-            counted = self.session if nth == 1 else f"{self.session}#{nth}"
+            # Taken up again, in whatever file, the CLI counts anew.
+            start = f"{self.starts.get(self.session, 1)} {self.started}"
+            counted = f"{self.session}#{start}" if self.session else ""
             yield held.event(TokenUse, usage=used, scope=Scope.RUN, message_id=counted)
         status = text(held.value.get("status"))
         milliseconds = count(told.get("duration_ms"))
