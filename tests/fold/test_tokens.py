@@ -123,6 +123,19 @@ def test_the_largest_of_the_counts_of_a_session_in_several_files_is_its_total() 
     assert ledger(*uses, later).total.output == 20, "in a file the last one holds"
 
 
+def test_the_largest_cumulative_count_of_a_session_in_several_files_stands_for_all() -> None:
+    logs = [Log(name) for name in ("a", "b", "c")]
+    counts = [
+        log.use(count, scope=Scope.AGENT, message="s")
+        for log, count in zip(logs, (10, 30, 20), strict=True)
+    ]
+    messages = [log.use(10, message=f"{log.file}'s") for log in logs]
+    for order in permutations([*counts, *messages]):
+        assert ledger(*order).total.output == 30
+    later = logs[1].use(5, scope=Scope.AGENT, message="s")
+    assert ledger(*counts, later).total.output == 20, "in a file the last one holds"
+
+
 def test_a_total_without_a_session_that_never_ended_is_a_lower_bound() -> None:
     log = Log()
     ended = log.use(50, scope=Scope.RUN, message="s1")

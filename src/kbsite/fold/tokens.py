@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from itertools import chain
 
 from msgspec import Struct, field
@@ -20,8 +20,8 @@ class Ledger(Struct):
 
     messages: MutableMapping[tuple[str, str], TokenUse] = field(default_factory=dict)
     """By agent and message id; a row without an id is a message of its own."""
-    agents: dict[tuple[str, str], TokenUse] = field(default_factory=dict)
-    """The last cumulative count of each agent in each session."""
+    agents: dict[tuple[str, str], dict[str, TokenUse]] = field(default_factory=dict)
+    """The cumulative count of each agent in each session, the last one in each file."""
     sessions: dict[str, dict[str, TokenUse]] = field(default_factory=dict)
     """The CLI's own final count of each session, the last one in each file."""
     _names: dict[str, str] = field(default_factory=dict)
@@ -40,7 +40,8 @@ class Ledger(Struct):
                 if not use.agent:
                     self._under_way.add(file)
             case Scope.AGENT:
-                self.agents[use.agent, use.message_id or f"\0{file}"] = use
+                key = use.agent, use.message_id or f"\0{file}"
+                self.agents.setdefault(key, {})[file] = use
             case Scope.RUN:
                 self.sessions.setdefault(use.message_id or f"\0{file}", {})[file] = use
                 self._under_way.discard(file)
@@ -104,20 +105,21 @@ class Ledger(Struct):
             return left_out or _exceeds(self.counted, self.told)
         if len(self._whole()) < len(self.agents):
             return True
-        each = chain(self.messages.values(), self.agents.values())
+        each = chain(self.messages.values(), self._cumulative())
         return any(use.lower_bound for use in each)
 
     def _final(self) -> Iterator[TokenUse]:
-        """The CLI's own final count of each session.
+        """The CLI's own final count of each session."""
+        return map(_largest, self.sessions.values())
 
-        One that was taken up again goes on in another file, whose count holds the earlier one.
-        """
-        for files in self.sessions.values():
-            yield max(files.values(), key=lambda use: _size(use.usage))
+    def _cumulative(self) -> Iterator[TokenUse]:
+        """The cumulative count of each agent in each session."""
+        return map(_largest, self.agents.values())
 
     def _adding_up(self, tells: Callable[[TokenUse], bool]) -> Iterator[TokenUse]:
         """The counts that add up: cumulative ones, and messages in files that have none."""
-        held = {(use.agent, use.source.file) for use in self.agents.values() if tells(use)}
+        each = (use for files in self.agents.values() for use in files.values())
+        held = {(use.agent, use.source.file) for use in each if tells(use)}
         apart = (use for use in self.messages.values() if (use.agent, use.source.file) not in held)
         return filter(tells, chain(self._whole(), apart))
 
@@ -128,7 +130,7 @@ class Ledger(Struct):
         the largest stands for all.
         """
         found: dict[tuple[str, str], TokenUse] = {}
-        for use in self.agents.values():
+        for use in self._cumulative():
             first = use.agent, self._origin(use)
             held = found.get(first)
             if held is None or _size(use.usage) > _size(held.usage):
@@ -141,7 +143,7 @@ class Ledger(Struct):
         while (before := self.agents.get((use.agent, use.continues))) is not None:
             if use.continues in passed:
                 break
-            passed[use.continues] = use = before
+            passed[use.continues] = use = _largest(before)
         return next(reversed(passed))
 
 
@@ -185,6 +187,14 @@ def message_of(use: TokenUse) -> str:
 
 def _tells_cost(use: TokenUse) -> bool:
     return use.cost_usd is not None
+
+
+def _largest(files: Mapping[str, TokenUse]) -> TokenUse:
+    """Of counts of one session, by file: that of the file in which it went on last.
+
+    A session that was taken up again goes on in another file, whose count holds the earlier one.
+    """
+    return max(files.values(), key=lambda use: _size(use.usage))
 
 
 def _size(usage: Usage) -> int:
