@@ -193,26 +193,47 @@ def no_solution(workspace: Place) -> str:
     return ""
 
 
-def copy_sidecars(workspace: Place, target: Path, given: Collection[str], notes: Notes) -> None:
-    """Copy what lies beside solution.py, but what was given, what is hidden, and caches."""
-    room, count = SIDECARS.bytes, 0
-    if workspace.crowded(into=_is_wanted):
-        said = f"In the workspace lie more than {MOST_NAMES} names"
-        notes.add(f"{said}: files that {SOLUTION} needs may be missing.", few=True)
-    for found in sorted(workspace.walk(into=_is_wanted), key=lambda one: str(one.path)):
-        if not _is_sidecar(found.path, given):
-            continue
-        if found.bytes > min(room, SIDECARS.file_bytes) or count >= SIDECARS.files:
-            notes.add(f"{found.path} ({found.bytes} bytes) was left in the workspace: too much.")
-            continue
-        place = target / found.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        room -= workspace.copy(found.path, place, found.bytes)
-        count += 1
+class Sidecars:
+    """What lies beside solution.py, but what was given, what is hidden, and caches."""
 
+    def __init__(self, folder: Path, given: Collection[str], notes: Notes) -> None:
+        self._folder = folder
+        self._given = given
+        self._notes = notes
+        self._taken: dict[PurePosixPath, Found] = {}
 
-def _is_sidecar(path: PurePosixPath, given: Collection[str]) -> bool:
-    return _is_wanted(path) and str(path) not in given and str(path) != SOLUTION
+    def take(self, workspace: Place) -> None:
+        """Copy it as it stands."""
+        room, count = SIDECARS.bytes, 0
+        if workspace.crowded(into=_is_wanted):
+            said = f"In the workspace lie more than {MOST_NAMES} names"
+            self._notes.add(f"{said}: files that {SOLUTION} needs may be missing.", few=True)
+        self._taken = self._there(workspace)
+        for path, found in sorted(self._taken.items(), key=lambda one: str(one[0])):
+            if found.bytes > min(room, SIDECARS.file_bytes) or count >= SIDECARS.files:
+                said = f"{path} ({found.bytes} bytes) was left in the workspace: too much."
+                self._notes.add(said)
+                continue
+            place = self._folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            room -= workspace.copy(path, place, found.bytes)
+            count += 1
+
+    def tell_of_changes(self, workspace: Place) -> None:
+        """Note what is not as it was when it was copied, which counts."""
+        now = self._there(workspace)
+        for path in sorted({*self._taken, *now}):
+            if self._taken.get(path) != now.get(path):
+                self._notes.add(
+                    f"{path} was changed while the session was ended; what it was before counts."
+                )
+
+    def _there(self, workspace: Place) -> dict[PurePosixPath, Found]:
+        found = workspace.walk(into=_is_wanted)
+        return {one.path: one for one in found if self._is_sidecar(one.path)}
+
+    def _is_sidecar(self, path: PurePosixPath) -> bool:
+        return _is_wanted(path) and str(path) not in self._given and str(path) != SOLUTION
 
 
 def _is_wanted(path: PurePosixPath) -> bool:

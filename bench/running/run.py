@@ -21,9 +21,9 @@ from bench.proxy.log import read_exchanges
 from bench.proxy.upstream import Upstream
 from bench.running.collecting import (
     Notes,
+    Sidecars,
     Snapshots,
     Transcript,
-    copy_sidecars,
     no_solution,
     solution,
 )
@@ -260,7 +260,9 @@ def _session(
             box=box, meter=meter, clock=clock, limits=job.limits,
             logs=(transcript / STDOUT, transcript / STDERR),
             transcript=Transcript(job.adapter.kept, transcript, notes),
-            snapshots=Snapshots(partial / SNAPSHOTS, notes), told=told, stop=stop,
+            snapshots=Snapshots(partial / SNAPSHOTS, notes),
+            sidecars=Sidecars(partial / SIDECARS, (*prepared.given.files, CHECKS, SHORT), notes),
+            told=told, stop=stop,
         )  # fmt: skip
         over = session.watched()
     session.transcript.finish(session.home)
@@ -301,8 +303,10 @@ def _hand_in(
         write_bytes(partial / SOLUTION, final)
     elif why := no_solution(session.workspace):
         notes.add(why, few=True)
-    own = (*given.files, CHECKS, SHORT)
-    copy_sidecars(session.workspace, partial / SIDECARS, own, notes)
+    if over.stop is None:
+        session.sidecars.take(session.workspace)
+    else:
+        session.sidecars.tell_of_changes(session.workspace)
     for name, data in given.files.items():
         if session.workspace.read(PurePosixPath(name), _MOST_GIVEN) != data:
             said = f"{name}, which was given, was changed or removed in the workspace."

@@ -14,7 +14,7 @@ from bench.harnesses.form import HOME, WORKSPACE
 from bench.proxy.clock import Clock, time_of_day
 from bench.proxy.form import Exchange, Meter
 from bench.proxy.troubles import trouble
-from bench.running.collecting import Snapshots, Transcript, solution
+from bench.running.collecting import Sidecars, Snapshots, Transcript, solution
 from bench.running.ending import Stop
 from bench.running.form import SessionLimits
 from bench.running.processor import Processor
@@ -77,6 +77,7 @@ class Session:
     """Files of the host that its output goes to."""
     transcript: Transcript
     snapshots: Snapshots
+    sidecars: Sidecars
     told: Told
     stop: Event
     """Set by the operator."""
@@ -100,6 +101,7 @@ class Session:
             self.meter.close_door(_DOOR)
             self.snapshots.look(self.workspace)
             last = solution(self.workspace)
+            self.sidecars.take(self.workspace)
             self.box.signal(signal.SIGTERM)
             self.box.wait(self.limits.grace_seconds)
         self.box.kill()

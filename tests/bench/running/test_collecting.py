@@ -15,10 +15,10 @@ from bench.running.collecting import (
     MOST_NOTES,
     Bounds,
     Notes,
+    Sidecars,
     Snapshots,
     Transcript,
     before_stars,
-    copy_sidecars,
     no_solution,
     solution,
 )
@@ -213,7 +213,7 @@ def test_sidecars_are_what_a_solution_may_need(
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("12345")
     (home / "large.bin").write_text("x" * 11)
-    copy_sidecars(place, tmp_path / "files", ["check.py"], notes)
+    Sidecars(tmp_path / "files", ["check.py"], notes).take(place)
     kept = {str(path.relative_to(tmp_path / "files")) for path in (tmp_path / "files").rglob("*")
             if path.is_file()}  # fmt: skip
     assert kept == {"a.cu", "b/c.h"}
@@ -234,10 +234,10 @@ def test_folders_that_nobody_wants_hide_no_sidecar_and_too_many_names_are_told(
         for number in range(20):
             (home / folder / str(number)).touch()
         if folder != "z":
-            copy_sidecars(place, tmp_path / "files", [], notes)
+            Sidecars(tmp_path / "files", [], notes).take(place)
             assert (tmp_path / "files" / "wanted.cu").read_text() == "12345"
             assert notes.sentences == ()
-    copy_sidecars(place, tmp_path / "more", [], notes)
+    Sidecars(tmp_path / "more", [], notes).take(place)
     assert notes.sentences[0] == (
         f"In the workspace lie more than {MOST_NAMES} names: "
         "files that solution.py needs may be missing."

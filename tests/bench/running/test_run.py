@@ -118,6 +118,30 @@ while True:
     assert wrong_with(ended.folder) == []
 
 
+def test_what_lies_beside_the_solution_counts_as_it_was_at_the_deadline(trial: Trial) -> None:
+    ended = trial.fake("""
+def late(*_):
+    write("# late", "kernel.py")
+    write("# new", "other.py")
+    os.remove("gone.py")
+signal.signal(signal.SIGTERM, late)
+write("import kernel, gone")
+for name in ("kernel.py", "gone.py"):
+    write("# in time", name)
+ask()
+while True:
+    time.sleep(0.05)
+""", budget=2.0)  # fmt: skip
+    assert ended.reason == "budget"
+    files = {path.name: path.read_text() for path in (ended.folder / "files").iterdir()}
+    assert files == {"kernel.py": "# in time", "gone.py": "# in time"}
+    notes = run_of(ended.folder).notes
+    for name in ("kernel.py", "other.py", "gone.py"):
+        said = f"{name} was changed while the session was ended; what it was before counts."
+        assert said in notes
+    assert wrong_with(ended.folder) == []
+
+
 def test_what_is_written_after_the_deadline_alone_is_no_solution(trial: Trial) -> None:
     ended = trial.fake("""
 def late(*_):

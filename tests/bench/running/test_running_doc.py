@@ -31,7 +31,7 @@ def test_its_figures_are_those_of_the_code() -> None:
     few = f"{REFUSALS} where the key is refused"
     assert f"{LIMITS.failures} failed requests in a row, {lasting}; {few}" in TEXT
     assert f"for {LIMITS.stall_seconds / 60:.0f} minutes no byte" in TEXT
-    assert "five\nseconds later the box ends" in TEXT
+    assert "five seconds later the box ends" in TEXT
     assert LIMITS.grace_seconds == 5.0
     assert "the last fifth of the budget" in TEXT
     assert BLOCKED_SHARE == 1 / 5
