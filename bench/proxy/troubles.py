@@ -89,7 +89,11 @@ def trouble(exchange: Exchange) -> Trouble | None:
 
 def _named(exchange: Exchange) -> Trouble:
     status = exchange.status or 0
-    worded = _worded((exchange.error or "").lower())
+    said, asked = (exchange.error or "").lower(), (exchange.model or "").lower()
+    if _worded(asked):
+        # The model that a request names is often repeated, and it may name what it likes.
+        said = said.replace(asked, "")
+    worded = _worded(said)
     if worded is Trouble.CREDIT or status < 400:
         return worded or Trouble.SERVER
     if worded and (status, worded) in _WORDS_COUNT:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import cached_property
 
 from bench.harnesses.form import Completion, Said
 from bench.proxy.form import Exchange, Outcome
+from bench.proxy.troubles import Trouble, trouble
 from bench.sandbox.box import Ending
 from kbsite.model.status import EndReason
 
@@ -45,6 +47,10 @@ class Facts:
     """Whether there is a solution.py."""
     last_words: str = ""
     """What the CLI wrote on stderr last, if anything, on one line."""
+    model: str = ""
+    """The one that was ordered."""
+    answers: int = 0
+    """Whole answers of models, those too that are not among the exchanges any more."""
 
     @property
     def last(self) -> Exchange | None:
@@ -55,7 +61,31 @@ class Facts:
     def answer(self) -> Exchange | None:
         """The last exchange that the CLI waited for to its end, and that was sent on."""
         waited = (one for one in reversed(self.exchanges) if one.outcome.of_provider)
+        if self.completion.said is Said.COMPLETED:
+            # What it did not send itself, it did not wait for.
+            waited = (one for one in waited if not self.is_bad(one))
         return next(waited, None)
+
+    def is_bad(self, one: Exchange) -> bool:
+        """Whether a request failed because of what it asks for: whoever sent it is to blame.
+
+        An agent can send such requests from a shell, which would be worth another session to it.
+        Before a model has answered, the CLI alone asks, and with what it was started with.
+        """
+        if not self.worked:
+            return False
+        match trouble(one):
+            case Trouble.REQUEST:
+                return True
+            case Trouble.MODEL | Trouble.ACCESS:
+                return one.model not in self._models
+            case _:
+                return False
+
+    @cached_property
+    def _models(self) -> frozenset[str | None]:
+        """The model that was ordered, and those that answered."""
+        return frozenset({self.model, *(o.model for o in self.exchanges if o.outcome.answered)})
 
     @property
     def blocked_seconds(self) -> float:
@@ -65,6 +95,8 @@ class Facts:
         """
         since = None
         for one in reversed(self.exchanges):
+            if self.is_bad(one):
+                continue
             if one.outcome.failed:
                 since = one.started
             elif one.outcome.answered:
@@ -94,10 +126,10 @@ class Facts:
         end = "" if detail.endswith((".", "!", "?")) else "."
         return f"By the CLI's own account, {detail}{end}"
 
-    @property
+    @cached_property
     def worked(self) -> bool:
         """Whether a model answered at all."""
-        return any(one.outcome.answered for one in self.exchanges)
+        return self.answers > 0 or any(one.outcome.answered for one in self.exchanges)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +197,10 @@ def _by_runner(facts: Facts) -> _Decided:
         detail = f"{facts.why} Each request of the last {blocked:.0f} s of it had failed"
         return EndReason.PROVIDER, f"{detail}: {_told(facts.answer)}."
     if facts.stop is not None:
-        return _STOPPED[facts.stop], f"{facts.why}{_more(facts)}"
+        answer = facts.answer
+        bad = facts.stop is Stop.FAILURES and answer is not None and facts.is_bad(answer)
+        reason = EndReason.HARNESS if bad else _STOPPED[facts.stop]
+        return reason, f"{facts.why}{_more(facts)}"
     if facts.ending.over_memory:
         return EndReason.HARNESS, "The session needed more memory than it may use, and was ended."
     return None
@@ -203,6 +238,9 @@ def _by_exchanges(facts: Facts) -> _Decided:
         return EndReason.BUDGET, "The CLI ended when the proxy refused it after the deadline."
     if answer is None:
         return _unanswered(facts, last)
+    if facts.is_bad(answer):
+        said = "The last request could not be answered as it was"
+        return EndReason.HARNESS, f"{said}: {_told(answer)}. {facts.told}"
     if answer.outcome.failed:
         return EndReason.PROVIDER, f"The last answer of the provider failed: {_told(answer)}."
     if answer.outcome is Outcome.CUT:

@@ -281,7 +281,8 @@ def _session(
             stop=over.stop, why=over.why, exchanges=exchanges,
             completion=job.adapter.completion(transcript), ending=over.ending, ended=over.ended,
             budget_seconds=job.order.budget_seconds, late=clock.over, solution=final is not None,
-            last_words=last_words(transcript / STDERR),
+            last_words=last_words(transcript / STDERR), model=job.order.model,
+            answers=meter.account.answers,
         )
     )  # fmt: skip
     return _Collected(

@@ -133,6 +133,16 @@ def test_an_error_has_its_trouble(status: int, error: str | None, expected: Trou
     assert trouble(exchange(Outcome.ERROR, status, error)) is expected
 
 
+def test_the_name_of_a_model_that_a_provider_repeats_says_nothing() -> None:
+    """Whoever asks for a model of such a name would let all sessions of its provider wait."""
+    for name in ("insufficient_quota", "authentication_error"):
+        asked = exchange(Outcome.ERROR, 404, f"not_found_error: model: {name}")
+        assert trouble(replace(asked, model=name)) is Trouble.MODEL
+    told = exchange(Outcome.ERROR, 429, "insufficient_quota: model m")
+    assert trouble(replace(told, model="m")) is Trouble.CREDIT
+    assert trouble(replace(told, model="")) is Trouble.CREDIT
+
+
 def test_what_is_not_the_providers_doing_is_no_trouble() -> None:
     for outcome in (Outcome.COMPLETE, Outcome.CUT, Outcome.ABANDONED, Outcome.REFUSED):
         assert trouble(exchange(outcome, 200, "rate_limit")) is None

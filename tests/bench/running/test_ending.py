@@ -35,11 +35,12 @@ def exchange(
     at: float = 0.0,
     seconds: float = 1.5,
     silent: float | None = None,
+    model: str = "m",
 ) -> Exchange:
     return Exchange(
         number=1, started=START + timedelta(seconds=at), seconds=seconds,
         first_byte_seconds=first_byte, method="POST", path="/v1/messages", dialect=None,
-        model="m", answered_by="m", status=status, outcome=outcome, stop=stop,
+        model=model, answered_by=model, status=status, outcome=outcome, stop=stop,
         request_id=None, error=error, silent_seconds=silent,
     )  # fmt: skip
 
@@ -52,6 +53,8 @@ GONE = exchange(Outcome.UNREACHABLE, status=None, stop=None, error="connection r
 CUT = exchange(Outcome.CUT, stop="max_tokens")
 LEFT = exchange(Outcome.ABANDONED, stop=None)
 SILENT = exchange(Outcome.ABANDONED, stop=None, status=None, first_byte=None)
+BAD = exchange(Outcome.ERROR, status=400, stop=None, error="invalid_request_error: too long")
+OTHER = exchange(Outcome.ERROR, status=404, stop=None, error="model: no", model="made-up")
 REFUSED = exchange(Outcome.REFUSED, status=403, stop=None, error="no such path")
 
 
@@ -69,7 +72,7 @@ def facts(
         stop=stop, why="The runner ended it." if stop else "", exchanges=exchanges,
         completion=Completion(said=said, detail=f"it said {said.value}"), ending=ending,
         late=late, solution=solution, ended=START + timedelta(seconds=elapsed),
-        budget_seconds=100.0,
+        budget_seconds=100.0, model="m",
     )  # fmt: skip
 
 
@@ -95,6 +98,16 @@ BY_ITSELF: list[tuple[str, Said, list[Exchange], Ending, EndReason, bool]] = [
     ("gave up in an answer", Said.NOTHING, [DONE, LEFT], WENT_WELL, EndReason.HARNESS, False),
     ("nothing but given up", Said.NOTHING, [LEFT], WENT_WELL, EndReason.HARNESS, True),
     ("a sub-agent left behind", Said.COMPLETED, [DONE, LEFT], WENT_WELL, FINISHED, False),
+    ("a request that was none", Said.FAILED, [DONE, BAD], WENT_WELL, EndReason.HARNESS, False),
+    ("another model than was ordered", Said.PROVIDER, [MORE, OTHER], WENT_WELL,
+     EndReason.HARNESS, False),
+    ("it had ended before", Said.COMPLETED, [DONE, OTHER, BAD], WENT_WELL, FINISHED, False),
+    ("a tool was waited for", Said.COMPLETED, [MORE, BAD], WENT_WELL, EndReason.HARNESS, False),
+    ("from the first on", Said.FAILED, [BAD], WENT_WELL, EndReason.PROVIDER, True),
+    ("the model that was ordered", Said.FAILED,
+     [DONE, exchange(Outcome.ERROR, status=404, stop=None)], WENT_WELL, EndReason.PROVIDER, True),
+    ("another one that had answered", Said.FAILED,
+     [exchange(Outcome.COMPLETE, model="made-up"), OTHER], WENT_WELL, EndReason.PROVIDER, True),
     ("refused", Said.FAILED, [REFUSED], Ending(exit_code=1), EndReason.HARNESS, True),
     ("killed from outside", Said.NOTHING, [DONE], Ending(signal=signal.SIGTERM),
      EndReason.SIGNAL, False),
@@ -155,6 +168,20 @@ def test_a_deadline_is_the_provider_s_where_it_failed_for_long_before_it() -> No
     verdict = decide(facts(Said.NOTHING, [failed_at[0.0]], stop=Stop.DEADLINE, elapsed=100.0))
     assert verdict.retryable
     assert "the last 100 s of it had failed: status 529, overloaded" in verdict.detail
+
+
+@pytest.mark.parametrize("bad", [BAD, OTHER])
+def test_whoever_sends_bad_requests_does_not_get_another_session_for_it(bad: Exchange) -> None:
+    """An agent could, from a shell, as often as it likes."""
+    at_once = decide(facts(Said.NOTHING, [MORE, *[bad] * 12], stop=Stop.FAILURES))
+    assert (at_once.reason, at_once.retryable) == (EndReason.HARNESS, False)
+    assert at_once.detail.startswith("The runner ended it. The last one: status 4")
+    late = decide(facts(Said.NOTHING, [MORE, *[bad] * 12], stop=Stop.DEADLINE, elapsed=100.0))
+    assert (late.reason, late.retryable) == (EndReason.BUDGET, False)
+    never = facts(Said.NOTHING, [bad] * 12, stop=Stop.FAILURES)
+    assert (decide(never).reason, decide(never).retryable) == (EndReason.PROVIDER, True)
+    forgotten = decide(replace(never, answers=1))
+    assert (forgotten.reason, forgotten.retryable) == (EndReason.HARNESS, False)
 
 
 def test_a_refusal_after_the_deadline_is_the_budget() -> None:

@@ -222,6 +222,39 @@ done()
     assert ended.reason == "finished", ended.detail
 
 
+BAD = """
+def bad(count=1):
+    body = {"model": os.environ["MODEL"], "max_tokens": 9, "tools": [{"name": "Bash",
+            "input_schema": {"properties": {"command": {}}}}],
+            "messages": [{"role": "user", "content": "[[script:e400]] x"}]}
+    for _ in range(count):
+        asked = urllib.request.Request(BASE + "/v1/messages", json.dumps(body).encode(),
+                                       {"content-type": "application/json"})
+        try:
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked)
+        except urllib.error.HTTPError as error:
+            assert error.code == 400
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("ask()\ndone()\nbad(3)", "finished"),
+        ("ask()\nbad(1100)\nsys.exit(1)", "harness_error"),
+        ("ask()\nwhile True:\n    bad()\n    time.sleep(0.05)", "harness_error"),
+    ],
+    ids=["after the end", "until all else is forgotten", "for long"],
+)
+def test_bad_requests_of_an_agent_do_not_undo_its_session(
+    trial: Trial, program: str, reason: str
+) -> None:
+    limits = replace(SMALL, failures=5, failing_seconds=0.5)
+    ended = trial.fake(BAD + WRITES + program, limits=limits)
+    assert (ended.reason, ended.retryable) == (reason, False), ended.detail
+    assert run_of(ended.folder).broken_off(solution=True) is None, "boards count it"
+
+
 def test_a_session_whose_key_is_refused_ends_soon(trial: Trial) -> None:
     limits = replace(SMALL, failures=10**9, failing_seconds=0.5)
     ended = trial.fake("while True:\n    ask()", "e401", budget=5, limits=limits)
