@@ -147,6 +147,10 @@ BLOCKED_SHARE = 0.2
 ended the session: more than CLIs take to give up in most sessions, and less than a contender may be
 blamed for. A provider that was silent for so long is told of."""
 
+PATIENCE_SECONDS = 30.0
+"""No CLI gives a silent provider up sooner; one that ends before has died, or was killed by what it
+runs, which is no provider's failure."""
+
 _GOES_ON = ("tool_use", "tool_calls", "function_call", "pause_turn")
 """Words of providers for an answer after which a CLI has to ask again."""
 _STOPPED = {
@@ -258,10 +262,11 @@ def _unanswered(facts: Facts, last: Exchange) -> tuple[EndReason, str]:
     if last.outcome is Outcome.REFUSED:
         return EndReason.HARNESS, f"The proxy refused the CLI's last request: {_told(last)}."
     silent = last.first_byte_seconds is None
-    if silent or facts.completion.said is Said.PROVIDER:
+    if (silent and last.seconds >= PATIENCE_SECONDS) or facts.completion.said is Said.PROVIDER:
         said = "No byte of an answer had come." if silent else facts.told
         return EndReason.PROVIDER, f"The CLI gave up after {last.seconds:.0f} s. {said}"
-    return EndReason.HARNESS, f"The CLI ended ({_ended(facts)}) in the middle of an answer."
+    where = "while it waited for an answer" if silent else "in the middle of an answer"
+    return EndReason.HARNESS, f"The CLI ended ({_ended(facts)}) {where}."
 
 
 def _by_completion(facts: Facts) -> _Decided:

@@ -52,7 +52,8 @@ BROKEN = exchange(Outcome.BROKEN, stop=None)
 GONE = exchange(Outcome.UNREACHABLE, status=None, stop=None, error="connection refused")
 CUT = exchange(Outcome.CUT, stop="max_tokens")
 LEFT = exchange(Outcome.ABANDONED, stop=None)
-SILENT = exchange(Outcome.ABANDONED, stop=None, status=None, first_byte=None)
+SILENT = exchange(Outcome.ABANDONED, stop=None, status=None, first_byte=None, seconds=120.0)
+SOON = replace(SILENT, seconds=2.0)
 BAD = exchange(Outcome.ERROR, status=400, stop=None, error="invalid_request_error: too long")
 OTHER = exchange(Outcome.ERROR, status=404, stop=None, error="model: no", model="made-up")
 REFUSED = exchange(Outcome.REFUSED, status=403, stop=None, error="no such path")
@@ -95,6 +96,10 @@ BY_ITSELF: list[tuple[str, Said, list[Exchange], Ending, EndReason, bool]] = [
     ("never asked", Said.NOTHING, [], Ending(exit_code=2), EndReason.HARNESS, True),
     ("never asked, exit 0", Said.COMPLETED, [], WENT_WELL, EndReason.HARNESS, True),
     ("gave up on silence", Said.NOTHING, [DONE, SILENT], WENT_WELL, EndReason.PROVIDER, True),
+    ("killed while it waited", Said.NOTHING, [MORE, SOON], Ending(signal=signal.SIGKILL),
+     EndReason.HARNESS, False),
+    ("killed before any answer", Said.NOTHING, [SOON], Ending(exit_code=1),
+     EndReason.HARNESS, True),
     ("gave up in an answer", Said.NOTHING, [DONE, LEFT], WENT_WELL, EndReason.HARNESS, False),
     ("nothing but given up", Said.NOTHING, [LEFT], WENT_WELL, EndReason.HARNESS, True),
     ("a sub-agent left behind", Said.COMPLETED, [DONE, LEFT], WENT_WELL, FINISHED, False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bench.running.collecting import SIDECARS
-from bench.running.ending import BLOCKED_SHARE
+from bench.running.ending import BLOCKED_SHARE, PATIENCE_SECONDS
 from bench.running.form import SessionLimits
 from bench.running.given import CHECK, CLOCK, SHAPES
 from bench.running.record import ORDER, PROMPT, PROXY, SANDBOX, SESSION
@@ -35,6 +35,7 @@ def test_its_figures_are_those_of_the_code() -> None:
     assert LIMITS.grace_seconds == 5.0
     assert "the last fifth of the budget" in TEXT
     assert BLOCKED_SHARE == 1 / 5
+    assert f"did not come within {PATIENCE_SECONDS:.0f} s" in TEXT
     assert f"at most {SIDECARS.files} files, {SIDECARS.bytes >> 20} MiB" in TEXT
     assert f"plays {len(MATRIX.EXPECTED)} faults" in TEXT
 
