@@ -40,6 +40,10 @@ PROMPT = "prompt.txt"
 READABLE_BYTES = 64 << 20
 """A transcript that is larger is not read here: whoever watches a session stays small."""
 
+MOST_EVENTS = 1_000_000
+"""Nor is one that tells of more: of so many small rows a session has none, but for one that wants
+to keep its supervisor busy for minutes."""
+
 PROMPT_WORD = "PROMPT"
 """Stands in the recorded command line for the prompt, where a CLI wants it there."""
 
@@ -190,7 +194,7 @@ def usage_source(harness: str, account: Account, folder: Path) -> str:
 def own_usage(harness: str, folder: Path) -> Usage | None:
     """The total of a CLI's own log; None where there is no log, or one that is too large."""
     # No CLI has to wait for it to be loaded.
-    from kbsite.transcripts import transcript
+    from kbsite.transcripts import tokens
 
     kept = [
         replace(one, name=one.name.removeprefix(TRANSCRIPT))
@@ -199,8 +203,7 @@ def own_usage(harness: str, folder: Path) -> Usage | None:
     ]
     if sum(one.size for one in kept) > READABLE_BYTES:
         return None
-    shown = transcript(harness, kept)
-    return None if shown is None else shown.usage
+    return tokens(harness, kept, MOST_EVENTS)
 
 
 def _words(usage: Usage) -> str:

@@ -14,6 +14,7 @@ from kbsite.fold.aside import Aside
 from kbsite.fold.ends import still_ended
 from kbsite.fold.steps import Fold
 from kbsite.fold.steps_aside import Told
+from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format, Held, matches
@@ -29,6 +30,7 @@ from kbsite.model.event import (
     ToolResult,
 )
 from kbsite.model.transcript import Transcript
+from kbsite.model.usage import Usage
 from kbsite.store.files import Stored
 
 T = TypeVar("T")
@@ -142,6 +144,22 @@ def transcript(
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
     return whole if whole.finish else replace(whole, finish=_finish(harness, files))
+
+
+def tokens(harness: str, files: Sequence[Stored], most: int) -> Usage | None:
+    """The tokens of a transcript, counted without holding it in memory.
+
+    None where there is none, or one that tells of more than `most` events.
+    """
+    chosen = shown(harness, files)
+    if chosen is None:
+        return None
+    ledger = Ledger()
+    for number, event in enumerate(events(*chosen)):
+        if number >= most:
+            return None
+        ledger.take(event)
+    return ledger.total
 
 
 LARGE = 48_000_000

@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct, field
 
 from kbsite.fold.lookup import Name
-from kbsite.model.event import Scope, Session, TokenUse
+from kbsite.model.event import Event, Scope, Session, TokenUse
 from kbsite.model.usage import Usage, total
 
 _AT_ONCE = 1_000
@@ -45,6 +45,16 @@ class Ledger(Struct):
             case Scope.RUN:
                 self.sessions.setdefault(use.message_id or f"\0{file}", {})[file] = use
                 self._under_way.discard(file)
+
+    def take(self, event: Event) -> None:
+        """Take in what an event tells of tokens, and of which session the rows after it are."""
+        match event:
+            case Session():
+                self.enter(event)
+            case TokenUse():
+                self.add(event)
+            case _:
+                return
 
     def enter(self, session: Session) -> None:
         """Take in which session the rows that follow are of."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -162,6 +163,24 @@ def test_without_a_log_there_is_no_second_count(
     folder = logged(tmp_path / "full", {"input_tokens": 1, "output_tokens": 1})
     monkeypatch.setattr(record, "READABLE_BYTES", 10)
     assert usage_source("claude", ACCOUNT, folder) == expected
+
+
+def test_a_log_of_very_many_rows_takes_little_memory_and_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent can write one: what its supervisor dies of is tried again, as if it had not been."""
+    folder = logged(tmp_path, {"input_tokens": 1, "output_tokens": 1})
+    log = next(folder.rglob("*.jsonl"))
+    with log.open("ab") as stream:
+        stream.write(b"{}\n" * 50_000)
+    assert own_usage("claude", folder) == Usage(input=1, output=1)
+    tracemalloc.start()
+    own_usage("claude", folder)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 << 20, "a row that is kept takes some hundred bytes"
+    monkeypatch.setattr(record, "MOST_EVENTS", 1000)
+    assert own_usage("claude", folder) is None
 
 
 def test_other_models_and_tools_of_the_provider_are_noted() -> None:
