@@ -74,7 +74,9 @@ def gpu(uuid: str, hardware: str | None, *, shared: bool = False) -> Gpu:
 
 
 def check_hardware(name: str | None, *, gpu: bool) -> None:
-    """Raise UsageError where a hardware is not known, or needs a GPU and there is to be none."""
+    """Raise UsageError where a hardware is not known, is a GPU without one, or none with one."""
+    if name == CPU and gpu:
+        raise UsageError(f"{CPU!r} needs no GPU; leave --gpu out, or name its hardware")
     if name is None or name == CPU:
         return
     path = HARDWARE / f"{name}.yaml"
@@ -86,7 +88,7 @@ def check_hardware(name: str | None, *, gpu: bool) -> None:
 
 
 def _check_kind(found: str, hardware: str | None, uuid: str) -> None:
-    if hardware in (None, CPU):
+    if hardware is None:
         return
     check_hardware(hardware, gpu=True)
     aliases = read_yaml(HARDWARE / f"{hardware}.yaml", Hardware).aliases

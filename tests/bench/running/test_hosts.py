@@ -101,6 +101,11 @@ def test_hardware_names_lead_out_of_no_folder() -> None:
         check_hardware("h200-sxm", gpu=False)
 
 
+def test_a_run_on_processors_gets_no_gpu_that_its_board_would_not_know_of() -> None:
+    with pytest.raises(UsageError, match=r"'cpu' needs no GPU; leave --gpu out, or name its"):
+        check_hardware("cpu", gpu=True)
+
+
 def test_what_a_run_records_of_its_machine() -> None:
     told = host(None)
     assert told.cpu
