@@ -161,19 +161,25 @@ def hardware_of(name: str, device: Device) -> tuple[str | None, Hardware | None]
     """Id and record of the hardware whose ceilings count; None for a CPU, which is measured.
 
     Without a name, what the device calls itself is looked for among the aliases of all hardware.
+    MachineError where it is known as another one than is named: in a cluster of several kinds a
+    grade would be held against the wrong ceiling.
     """
     if device.name == "cpu":
         if name:
             raise UsageError(f"--hardware {name}: a CPU is held to what was measured on it")
         return None, None
     known = sorted(HARDWARE.glob("*.yaml"))
+    found = _by_alias(device.facts(), known)
     for path in known:
         if path.stem == name:
-            return name, read_yaml(path, Hardware)
+            hardware = read_yaml(path, Hardware)
+            # One that is called nothing cannot be told from its siblings.
+            if found is not None and hardware.aliases and not _is_called(hardware, device.facts()):
+                raise MachineError(f"--hardware: this device is {found[0]}, not {name}")
+            return name, hardware
     if name:
         ids = ", ".join(path.stem for path in known)
         raise UsageError(f"--hardware {name}: there is no such hardware; known are: {ids}")
-    found = _by_alias(device.facts(), known)
     if found is None:
         told = ", ".join(f"{key} {value}" for key, value in device.facts().items())
         message = f"no hardware in {HARDWARE} is called what this device is ({told})"
@@ -182,12 +188,17 @@ def hardware_of(name: str, device: Device) -> tuple[str | None, Hardware | None]
 
 
 def _by_alias(facts: Mapping[str, str], known: list[Path]) -> tuple[str, Hardware] | None:
-    told = {value.strip().lower() for value in facts.values()}
     for path in known:
         hardware = read_yaml(path, Hardware)
-        if told & {alias.lower() for alias in hardware.aliases}:
+        if _is_called(hardware, facts):
             return path.stem, hardware
     return None
+
+
+def _is_called(hardware: Hardware, facts: Mapping[str, str]) -> bool:
+    """Whether a device with these facts is called as hardware is."""
+    told = {value.strip().lower() for value in facts.values()}
+    return not told.isdisjoint(alias.lower() for alias in hardware.aliases)
 
 
 def grade_path(

@@ -107,7 +107,12 @@ class Gpu(Cpu):
 
 def test_hardware_is_found_by_what_its_driver_calls_it() -> None:
     assert jobs.hardware_of("", Gpu("NVIDIA H200"))[0] == "h200-sxm"
-    assert jobs.hardware_of("a100-sxm-40gb", Gpu("NVIDIA H200"))[0] == "a100-sxm-40gb"
+    assert jobs.hardware_of("h200-sxm", Gpu("NVIDIA H200"))[0] == "h200-sxm"
+    assert jobs.hardware_of("a100-sxm-40gb", Gpu("A toaster"))[0] == "a100-sxm-40gb"
+    own = "b200-sxm-192gb-1000w"
+    assert jobs.hardware_of(own, Gpu("NVIDIA B200"))[0] == own, "its driver calls both so"
+    with pytest.raises(MachineError, match="this device is h200-sxm, not a100-sxm-40gb"):
+        jobs.hardware_of("a100-sxm-40gb", Gpu("NVIDIA H200"))
     with pytest.raises(MachineError, match=r"called what this device is \(gpu A toaster"):
         jobs.hardware_of("", Gpu("A toaster"))
     with pytest.raises(UsageError, match="there is no such hardware; known are: a100"):
