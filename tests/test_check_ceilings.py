@@ -40,13 +40,15 @@ def _found(settings: Settings, make_run: MakeRun) -> Callable[..., set[tuple[str
     """Checks a grade of a shape that failed to pass: only its ceiling is looked at."""
     problem_hash = read_problem(settings.problems / "softmax").hash
 
-    def check_of(shape: dict[str, Any], **metrics: Any) -> set[tuple[str, str | None]]:
+    def check_of(
+        shape: dict[str, Any], *, site: Settings = settings, **metrics: Any
+    ) -> set[tuple[str, str | None]]:
         told = {
             "status": "tampered", "outcome": "CLOCK_MISMATCH", "shapes": [deepcopy(shape)],
             "problem_hash": problem_hash, **metrics,
         }  # fmt: skip
         run = make_run(settings.runs / "demo", metrics=told, problem_hash=problem_hash)
-        kept = [f for f in check([run], settings) if f.path.endswith("metrics.json")]
+        kept = [f for f in check([run], site) if f.path.endswith("metrics.json")]
         return {(f.severity.value, f.key) for f in kept}
 
     return check_of
@@ -102,6 +104,27 @@ def test_a_passed_grade_has_all_shapes_of_its_problem_on_hardware_that_is_known(
         BY_SHEET, hardware="gpu-a", anchors={"copy GB/s": 900.0, "fp32 TFLOP/s": 20.0}, **passed
     )
     assert ("warning", "problem_hash") in found(BY_SHEET, problem_hash="0" * 64, **passed)
+
+
+def test_a_grade_on_another_gpu_than_it_is_held_against_is_an_error(
+    settings: Settings, found: Any
+) -> None:
+    """Where one is known by another name: what nobody knows may be the one."""
+    folder = settings.path.parent / "bench" / "hardware"
+    for number, names in (("b", "[Maker GPU B]"), ("c", "[]")):
+        card = CARD.replace("aliases: [CARD 1, Card One]", f"aliases: {names}")
+        (folder / f"gpu-{number}.yaml").write_text(card)
+    site = read_settings(settings.path)
+    passed = {"status": "passed", "outcome": "PASS", "device": "cuda"}
+
+    def wrong(hardware: str, gpu: str) -> bool:
+        told = {**passed, "hardware": hardware, "host": {"gpu": gpu}}
+        return ("error", "hardware") in found(BY_SHEET, site=site, **told)
+
+    assert wrong("gpu-a", "maker gpu b")
+    assert not wrong("gpu-b", "Maker GPU B")
+    assert not wrong("gpu-c", "Maker GPU B"), "a sibling that has no name of its own"
+    assert not wrong("gpu-a", "Maker GPU D")
 
 
 @pytest.mark.parametrize(

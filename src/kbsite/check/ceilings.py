@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kbsite.check.grades import is_own, same
 from kbsite.check.known import Known
@@ -33,6 +33,8 @@ def ceilings_findings(stored: StoredRun, there: Known) -> Iterator[Finding]:
     if not is_own(metrics):
         return
     remarks = Remarks(stored.folder / METRICS)
+    if metrics.status is Status.PASSED:
+        _other_kind(remarks, metrics, there.hardware)
     problem = there.problem(stored.run.problem, metrics.problem_hash)
     if problem is not None:
         _shapes(remarks, problem, metrics, there.hardware.get(metrics.hardware or ""))
@@ -82,6 +84,22 @@ def _unknown(remarks: Remarks, metrics: Metrics, hardware: Hardware | None) -> N
     if metrics.device != CPU and metrics.hardware is not None and hardware is None:
         message = f"no hardware is called {metrics.hardware!r}: ceilings cannot be computed anew"
         remarks.warn("hardware", message)
+
+
+def _other_kind(remarks: Remarks, metrics: Metrics, known: Mapping[str, Hardware]) -> None:
+    """Say where a GPU is called as other hardware is than that whose ceiling it is held against."""
+    gpu, named = metrics.host.get("gpu"), known.get(metrics.hardware or "")
+    # What is called nothing cannot be told from its siblings.
+    if gpu is None or named is None or not named.aliases or _is_called(gpu, named):
+        return
+    other = next((name for name, one in known.items() if _is_called(gpu, one)), None)
+    if other is not None:
+        message = f"graded on {gpu!r}, which is {other}, not {metrics.hardware}"
+        remarks.error("hardware", message)
+
+
+def _is_called(gpu: str, hardware: Hardware) -> bool:
+    return gpu.strip().lower() in {alias.lower() for alias in hardware.aliases}
 
 
 def _compare(remarks: Remarks, key: str, told: ShapeMetrics, expected: Ceilings) -> None:
