@@ -131,13 +131,42 @@ class Transcript:
             return
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            before = None if start else _put_aside(target)
             count = home.copy(found.path, target, room, start)
+            if before is not None:
+                self._hold_against(before, target, found.path)
         except OSError as error:
             self._notes.add(f"{found.path} was not copied: {error.strerror}.")
             return
         self._copied[found.path] = _Copied(start + count, found.changed_ns)
         if start + count < found.bytes and count == room:
             self._notes.add(f"{found.path} was not copied whole: it is too large.")
+
+    def _hold_against(self, before: Path, target: Path, path: PurePosixPath) -> None:
+        """Keep an earlier copy of a log that does not begin as that: somebody wrote it over."""
+        if not target.exists():
+            before.rename(target)
+        elif _begins_with(target, before):
+            before.unlink()
+        else:
+            said = f"{path} was written anew by the session"
+            self._notes.add(f"{said}; what it held before lies beside it, as {before.name}.")
+
+
+def _put_aside(target: Path) -> Path | None:
+    """Where the copy of a log that is only appended to was moved to; the first one stays there."""
+    before = target.with_name(f"{target.name}.before")
+    if target.suffix not in _GROWING or not target.is_file() or before.exists():
+        return None
+    return target.rename(before)
+
+
+def _begins_with(path: Path, start: Path) -> bool:
+    with path.open("rb") as whole, start.open("rb") as first:
+        while piece := first.read(MIB):
+            if whole.read(len(piece)) != piece:
+                return False
+    return True
 
 
 def before_stars(glob: str) -> PurePosixPath:

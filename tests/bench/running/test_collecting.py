@@ -88,6 +88,42 @@ def test_a_log_that_starts_anew_or_is_no_log_is_copied_whole(
     assert (copies / "state.json").read_text() == '{"b": 2222}'
 
 
+@pytest.mark.parametrize("later", ["harmless\n", "harmless, and longer than it was\n"])
+@pytest.mark.parametrize("looked", [False, True], ids=["at the end", "on the way"])
+def test_what_a_session_wrote_over_in_a_log_is_kept_beside_it_and_noted(
+    home: Path, place: Place, transcript: Transcript, notes: Notes, tmp_path: Path, later: str,
+    looked: bool,
+) -> None:  # fmt: skip
+    log = home / ".cli/projects/work/a.jsonl"
+    log.write_text("the evidence\n")
+    transcript.grow(place)
+    log.write_text(later)
+    if looked:
+        transcript.grow(place)
+    transcript.finish(place)
+    copies = tmp_path / "transcript/home/projects/work"
+    assert (copies / "a.jsonl").read_text() == later
+    assert (copies / "a.jsonl.before").read_text().startswith("the evidence\n")
+    assert notes.sentences == (
+        ".cli/projects/work/a.jsonl was written anew by the session; "
+        "what it held before lies beside it, as a.jsonl.before.",
+    )
+
+
+def test_a_log_that_grows_or_stays_has_no_other_copy(
+    home: Path, place: Place, transcript: Transcript, notes: Notes, tmp_path: Path
+) -> None:
+    logs = [home / f".cli/projects/work/{name}.jsonl" for name in "ab"]
+    for log in logs:
+        log.write_text("one\n")
+    transcript.grow(place)
+    logs[0].write_text("one\ntwo\n")
+    transcript.finish(place)
+    copies = tmp_path / "transcript/home/projects/work"
+    assert {path.name for path in copies.iterdir()} == {"a.jsonl", "b.jsonl"}
+    assert notes.sentences == ()
+
+
 def test_what_the_session_removed_stays_and_is_noted(
     home: Path, place: Place, transcript: Transcript, notes: Notes, tmp_path: Path
 ) -> None:
