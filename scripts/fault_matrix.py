@@ -44,11 +44,12 @@ ALLOWED_S = 10.0
 
 LIMITS = {"look_seconds": 0.5, "grace_seconds": 3.0, "stall_seconds": 600.0, "failures": 12}
 FINISHED, PROVIDER, BUDGET = "finished", "provider_error", "budget"
-TRUNCATED = "truncated"
+TRUNCATED, HARNESS = "truncated", "harness_error"
 
 EXPECTED: Mapping[str, str] = {
     "quick": FINISHED, "e400": PROVIDER, "e401": PROVIDER, "e429": PROVIDER, "e500": PROVIDER,
-    "late401": PROVIDER, "late500": PROVIDER, "e429once": FINISHED, "e500once": FINISHED,
+    "late400": HARNESS, "late401": PROVIDER, "late500": PROVIDER, "e429once": FINISHED,
+    "e500once": FINISHED,
     "dropbefore": PROVIDER, "dropmid": PROVIDER, "dropmidonce": FINISHED, "cut": PROVIDER,
     "streamerr": PROVIDER, "maxtok": TRUNCATED, "badtool": FINISHED, "asks": FINISHED,
     "hang": BUDGET, "stall": BUDGET, "longtool": BUDGET, "bgtool": FINISHED,

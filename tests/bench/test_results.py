@@ -15,6 +15,7 @@ from bench.named import meant
 from bench.results import alarms, given, store, write_grade
 from kbsite.check import check
 from kbsite.errors import InputError, UsageError
+from kbsite.store import graded
 from kbsite.store import runs as stored
 from kbsite.store.runs import read_run
 from kbsite.store.samples import SAMPLES
@@ -59,7 +60,7 @@ def test_names_are_those_that_the_site_reads() -> None:
     for name in ("RUN", "METRICS", "AUDIT", "MANIFEST", "SOLUTION", "SIDECARS", "PARTIAL"):
         assert getattr(sealed, name) == getattr(stored, name)
     assert sealed.SAMPLES == SAMPLES
-    assert set(results.GRADED) >= {stored.METRICS, SAMPLES, *stored.LOGS[:2]}
+    assert set(graded.GRADED) >= {stored.METRICS, SAMPLES, *stored.LOGS[:2]}
 
 
 def test_the_solution_of_a_run_has_its_sidecars_beside_it(run: Path) -> None:
@@ -236,7 +237,7 @@ def test_what_was_broken_off_is_told_and_can_be_graded_again(
 def test_a_grade_is_written_into_a_folder_of_its_own(tmp_path: Path) -> None:
     write_grade(tmp_path / "out", grade(), "one screen\n")
 
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(results.GRADED)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(graded.GRADED)
 
 
 def test_a_run_that_has_the_problems_files_changed_is_told(

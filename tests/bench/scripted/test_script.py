@@ -14,7 +14,7 @@ from kbsite.errors import InputError
 NAMED_IN_THE_MATRIX = {
     "main", "child", "hi", "e400", "e401", "e429", "e500", "dropbefore", "dropmid", "dropmidonce",
     "cut", "streamerr", "maxtok", "badtool", "asks", "hang", "stall", "longtool", "bgtool", "quick",
-    "late401", "late500", "e429once", "e500once", "hostile",
+    "late400", "late401", "late500", "e429once", "e500once", "hostile",
 }  # fmt: skip
 
 
