@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -116,15 +116,7 @@ def _submitted(
     transcript: Transcript, steps: Collection[Moment], metrics: Metrics | None, end: float | None
 ) -> Point:
     """The end of the session, with its grade."""
-    own, finish = transcript.main.steps, transcript.finish
-    # What only ended a turn, and was gone on after, is no end.
-    ends = (step for step in reversed(own if finish else ()) if step.event == finish)
-    last = next(ends, own[-1] if own else None)
-    moment = None
-    for over in steps:
-        if last is not None and over.step.anchor == last.anchor:
-            moment = over
-    moment = moment or over
+    moment, over = _last(transcript, steps)
     point = replace(
         _point(moment, PointKind.SUBMIT, "the session ended"),
         elapsed=end if moment.elapsed is None else moment.elapsed,
@@ -137,3 +129,16 @@ def _submitted(
     score = metrics.peak_fraction if passed else None
     text = f"the session ended; graded: {metrics.status.label}"
     return replace(point, passed=passed, score=score, text=text)
+
+
+def _last(transcript: Transcript, steps: Iterable[Moment]) -> tuple[Moment, Moment]:
+    """The moment at which the session ended, and the one that comes last."""
+    own, finish = transcript.main.steps, transcript.finish
+    # What only ended a turn, and was gone on after, is no end.
+    ends = (step for step in reversed(own if finish else ()) if step.event == finish)
+    last = next(ends, own[-1] if own else None)
+    moment = None
+    for over in steps:
+        if last is not None and over.step.anchor == last.anchor:
+            moment = over
+    return moment or over, over
