@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
+from random import randrange
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kbsite.fold.aside import Aside
+from kbsite.fold.aside import aside
 from kbsite.fold.ends import still_ended
 from kbsite.fold.steps import Fold
 from kbsite.fold.steps_aside import Told
@@ -139,7 +141,7 @@ def transcript(
     if chosen is None:
         return None
     form, held = chosen
-    fold = Fold(named(harness).keeps_folder, aside(held, Told))
+    fold = Fold(named(harness).keeps_folder, aside(Told, large=is_large(held)))
     for event in events(form, held) if told is None else told:
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
@@ -166,19 +168,32 @@ LARGE = 48_000_000
 """Bytes of files from which what they tell is laid aside: in memory it takes up to three times as
 much."""
 
+ROWS = 100_000
+"""Rows from which on the same holds: a step takes a kilobyte or two, however little it tells."""
+
+_SAMPLES, _SAMPLE = 32, 2_000
+"""How many pieces of a file are looked at for how many rows it has, and how long each is."""
+
 
 def is_large(held: Sequence[Stored]) -> bool:
     """Whether files tell so much that it is laid aside."""
-    return sum(file.size for file in held) >= LARGE
+    size = sum(file.size for file in held)
+    if size < LARGE and size >= len(b"{}\n") * ROWS:
+        return sum(map(_rows, held)) >= ROWS
+    return size >= LARGE
 
 
-def aside(held: Sequence[Stored], kind: type[T]) -> Aside[T] | None:
-    """Where what large files tell goes; None for others, and where there is no room for it."""
-    if not is_large(held):
-        return None
-    with suppress(OSError):
-        return Aside(kind)
-    return None
+def _rows(file: Stored) -> int:
+    """About how many rows a file has; 0 where they are no events, or where it cannot be read."""
+    if not file.name.endswith(".jsonl") or file.size < _SAMPLES * _SAMPLE:
+        return 0
+    ends = 0
+    with suppress(OSError), file.stream() as stream:
+        for _ in range(_SAMPLES):
+            # Whoever made the file is not to know where.
+            at = randrange(file.size - _SAMPLE)  # noqa: S311 - nothing that is told hangs on it
+            ends += os.pread(stream.fileno(), _SAMPLE, at).count(b"\n")
+    return ends * file.size // (_SAMPLES * _SAMPLE)
 
 
 def _finish(harness: str, files: Sequence[Stored]) -> Finish | None:

@@ -38,7 +38,7 @@ def told(found: Iterable[Event], aside: Aside[Told] | None) -> Transcript:
 def whole(log: AgentLog) -> AgentLog:
     """A log whose steps hold what they tell."""
     steps = (replace(step, agents=tuple(map(whole, step.agents))) for step in log.steps)
-    return replace(log, steps=tuple(steps))
+    return replace(log, steps=list(steps))
 
 
 def same(found: list[Event]) -> bool:
@@ -170,6 +170,25 @@ def test_files_are_large_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert found.aside is large
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "large"),
+    [
+        ("a.jsonl", b"{}\n", True),
+        ("a.jsonl", b'{"type": "x", "text": "' + b"y" * 40 + b'"}\n', False),
+        ("a.json", b"{}\n", False),
+    ],
+)
+def test_files_of_very_many_rows_are_large(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, row: bytes, large: bool
+) -> None:
+    monkeypatch.setattr(transcripts, "ROWS", 50_000)
+    (tmp_path / name).write_bytes(row * (1_000_000 // len(row)))
+    stored = Stored(name, str(tmp_path / name), (tmp_path / name).stat().st_size)
+
+    assert transcripts.is_large([stored]) is large
+    assert not transcripts.is_large([Stored(name, str(tmp_path / "gone"), stored.size)])
+
+
 def test_a_machine_without_room_for_files_holds_all_in_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -180,7 +199,7 @@ def test_a_machine_without_room_for_files_holds_all_in_memory(
         raise OSError(errno.ENOSPC, "no room")
 
     monkeypatch.setattr(transcripts, "LARGE", 0)
-    monkeypatch.setattr(transcripts, "Aside", full)
+    monkeypatch.setattr("kbsite.fold.aside.Aside", full)
     found = transcripts.transcript("claude", files)
     assert found is not None
     assert not found.aside

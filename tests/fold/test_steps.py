@@ -330,7 +330,7 @@ def test_tokens_that_leave_out_a_sub_agent_whose_log_is_not_there_are_a_lower_bo
 def test_an_empty_transcript() -> None:
     transcript = folded()
     assert transcript.agents == (transcript.main,)
-    assert transcript.main.steps == ()
+    assert transcript.main.steps == []
     assert transcript.usage == Usage()
     assert (transcript.session, transcript.finish, transcript.cost_usd) == (None, None, None)
 

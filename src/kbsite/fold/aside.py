@@ -112,6 +112,14 @@ _NOWHERE: Place = (0, 0)
 """No record has no bytes."""
 
 
+def aside(kind: type[T], *, large: bool) -> Aside[T] | None:
+    """Where what large files tell goes; None for others, and where there is no room for it."""
+    if large:
+        with suppress(OSError):
+            return Aside(kind)
+    return None
+
+
 class Row(Generic[T]):
     """Records in a row, which a file holds if there is one to take them."""
 

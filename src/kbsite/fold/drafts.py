@@ -77,7 +77,7 @@ class DraftsHeld(list[Draft]):
 
     def steps(self, come: Iterable[tuple[int, Step]]) -> Sequence[Step]:
         """The steps."""
-        return tuple([step for _, step in come])
+        return [step for _, step in come]
 
 
 class DraftsAside:

@@ -130,4 +130,4 @@ class Steps(Sequence[Step]):
 
 def kept_as(held: Sequence[Step], others: Iterable[Step]) -> Sequence[Step]:
     """Other steps that tell the same, kept as some are: in memory, or in a file."""
-    return held.kept(others) if isinstance(held, Steps) else tuple(others)
+    return held.kept(others) if isinstance(held, Steps) else list(others)

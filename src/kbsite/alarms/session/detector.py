@@ -7,7 +7,7 @@ for the words that matter first would take longer than to parse them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Final
 
 from msgspec import Struct
@@ -17,16 +17,15 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
 from kbsite.alarms.session.places import Surroundings, seen_in
-from kbsite.fold.aside import Row
+from kbsite.fold.aside import Row, aside
 from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.results import reset_to
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
 from kbsite.model.run import Run
-from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT
-from kbsite.transcripts import aside, events, is_large
+from kbsite.transcripts import events, is_large
 from kbsite.transcripts import shown as chosen_of
 
 MOST = 6
@@ -77,10 +76,11 @@ class Session:
         form, held = chosen
         told = Told()
         found: Iterable[Event] = events(form, held)
-        if evidence.told is not None:
+        large = is_large(held)
+        if evidence.told is not None and not large:
             found = list(found)
             evidence.told.extend(found)
-        begun, seen, calls = _calls(found, held)
+        begun, seen, calls = _calls(found, large=large)
         around = Surroundings(_workspace(run, begun), run.id, begun.session_id if begun else "")
         course = Course(around, run.harness, seen)
         for done in calls:
@@ -98,14 +98,11 @@ def _workspace(run: Run, begun: Begun | None) -> str:
     return BOX if boxed and not str(run.sandbox).startswith("none") else ""
 
 
-def _calls(
-    found: Iterable[Event], held: Sequence[Stored]
-) -> tuple[Begun | None, set[str], Iterator[Done]]:
+def _calls(found: Iterable[Event], *, large: bool) -> tuple[Begun | None, set[str], Iterator[Done]]:
     """How the session began, what its prompts name, and its calls in order, with their outcomes."""
     begun: Begun | None = None
     seen: set[str] = set()
-    calls, outcomes = Row(aside(held, ToolCall)), Row(aside(held, Came))
-    large = is_large(held)
+    calls, outcomes = Row(aside(ToolCall, large=large)), Row(aside(Came, large=large))
     results = by_name(list[int], large=large)
     for event in found:
         if isinstance(event, ToolCall):
