@@ -10,7 +10,8 @@ import shutil
 import socket
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -185,7 +186,7 @@ def each(
         here=lambda number: (-number, []),
         afar=Doubling,
         travels=lambda number: number % 2 == 0 or number == 3,
-        parcel=lambda number: Parcel(number, [str(path) for path in files]),
+        parcel=lambda number: Parcel(number, [path.read_bytes for path in files]),
         received=lambda _, back: back,
     )
     OnRay(jobs).each(work, tasks, [1] * len(tasks), given.__setitem__)
@@ -351,6 +352,49 @@ def test_a_cluster_that_is_not_there_or_cannot_work_is_told_with_its_cure(
         each([2])
 
 
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"", "said nothing for 1 seconds; start one with `ray start --head`"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "what answers at .* is no Ray; start one with"),
+        (None, "what answers at .* is no Ray; start one with"),
+    ],
+    ids=["silence", "another service", "a connection that is closed"],
+)
+def test_an_address_where_no_ray_answers_is_told_before_ray_tries_for_minutes(
+    ray: StandIn, monkeypatch: pytest.MonkeyPatch, said: bytes | None, told: str, scheme: str
+) -> None:
+    each([2])
+    monkeypatch.setattr(sys.modules[ROUND], "KNOCK", 1.0)
+    ray.wrong = RuntimeError("Ray tried it for many minutes")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        monkeypatch.setenv("RAY_ADDRESS", f"{scheme}127.0.0.1:{other.getsockname()[1]}")
+        with ThreadPoolExecutor() as pool:
+            pool.submit(answer, other, said)
+            with pytest.raises(MachineError, match=told):
+                each([2])
+
+
+def answer(server: socket.socket, said: bytes | None) -> None:
+    """Say something to the one who comes, and wait until he goes; None is to send him away."""
+    connection, _ = server.accept()
+    with connection:
+        if said is not None:
+            connection.sendall(said)
+            while connection.recv(1000):
+                pass
+
+
+@pytest.mark.usefixtures("ray")
+def test_a_ray_that_answers_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        monkeypatch.setenv("RAY_ADDRESS", f"ray://127.0.0.1:{other.getsockname()[1]}")
+        with ThreadPoolExecutor() as pool:
+            pool.submit(answer, other, b"\0\0\x18\x04\0\0\0\0\0")
+            assert each([2, 4]) == {0: (4, []), 1: (8, [])}
+
+
 def test_a_cluster_that_loses_all_processors_for_long_is_told(
     ray: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,6 +414,28 @@ def test_little_to_do_waits_for_no_cluster(ray: StandIn, monkeypatch: pytest.Mon
     ray.wrong = ConnectionError()
 
     assert each([2, 4]) == {0: (-2, []), 1: (-4, [])}
+
+
+def test_no_file_is_sent_that_a_link_leads_to_which_took_the_place_of_a_run_s(
+    settings: Settings, ray: StandIn, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of this machine alone")
+    log = min(settings.runs.glob("first/*long*/transcript/stdout.jsonl"))
+
+    def swapped() -> Any:
+        log.unlink()
+        log.symlink_to(secret)
+        ray.around = nullcontext
+        return nullcontext()
+
+    ray.around = swapped
+    build(settings, engine=OnRay())
+    held = [data for sent in ray.sent for task in sent.tasks for data in task.files]
+    assert log.is_symlink()
+    assert b"of this machine alone" not in held
+    told = [path.read_bytes() for path in settings.out.rglob("*") if path.is_file()]
+    assert b"of this machine alone" not in b"".join(told)
 
 
 # Which engine it is.

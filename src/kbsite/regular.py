@@ -43,8 +43,9 @@ def read_regular(path: Path, most: int, *, links: bool = False) -> bytes:
             raise InputError("a symbolic link is not read; expected a regular file", path=path)
         if not stat.S_ISREG(status.st_mode):
             raise InputError("expected a regular file", path=path)
-        # A pipe that stands there by now keeps nobody waiting.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        # A pipe that stands there by now keeps nobody waiting, and a link leads nowhere.
+        follow = 0 if links else os.O_NOFOLLOW
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
         with open(descriptor, "rb") as stream:  # noqa: PTH123 - of a descriptor
             data = stream.read(most + 1) if status.st_size <= most else b""
     except OSError as error:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from kbsite.errors import InputError
+from kbsite.regular import read_regular
 from kbsite.store.at_once import read_at_once
-from kbsite.store.files import contents, digest
+from kbsite.store.files import contents, digest, sent_along
 from kbsite.store.inputs import input_of
 from kbsite.verifying.places import FolderPlace
 
@@ -71,3 +73,34 @@ def _waiting_at_most(seconds: int) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_what_is_sent_along_is_the_file_itself_and_never_what_a_link_leads_to(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "file").write_text("of the run")
+    (tmp_path / "secret").write_text("hidden")
+    files = contents(tmp_path / "run")[0]
+
+    assert [read() for read in sent_along(files)] == [b"of the run"]
+    files[0].path.unlink()
+    files[0].path.symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError, match="file"):
+        sent_along(files)[0]()
+
+
+def test_a_record_in_whose_place_a_link_stands_by_now_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, secret = tmp_path / "run.json", tmp_path / "secret"
+    record.write_text("{}")
+    secret.write_text("hidden")
+    seen = record.lstat()
+    record.unlink()
+    record.symlink_to(secret)
+    monkeypatch.setattr(Path, "lstat", lambda _: seen)
+
+    with pytest.raises(InputError, match="cannot be read"):
+        read_regular(record, 100)
+    assert read_regular(record, 100, links=True) == b"hidden"

@@ -19,6 +19,7 @@ from kbsite.pages.kinds import of_run
 from kbsite.pages.page import Site
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Templates, environment
+from kbsite.store.files import sent_along
 
 
 class PageTold(Struct, frozen=True):
@@ -84,7 +85,7 @@ def _parcel(prepared: Prepared, task: Task) -> Parcel:
     told = PageTold(
         path, replace(shows, stored=task.run.sent()), earlier, _standing(prepared, earlier)
     )
-    return Parcel(told, [file.at for file in task.run.files])
+    return Parcel(told, sent_along(task.run.files))
 
 
 def _standing(prepared: Prepared, earlier: PageRecord | None) -> frozenset[str]:

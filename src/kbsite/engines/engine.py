@@ -40,8 +40,8 @@ class Parcel(Struct, frozen=True):
 
     told: object
     """What there is to know of it: plain data, in which files go by their numbers."""
-    files: Sequence[str] = ()
-    """Their paths here; what they hold is sent along."""
+    files: Sequence[Callable[[], bytes]] = ()
+    """What reads them here, each by its number; what they hold is sent along."""
 
 
 class Errand(Struct, Generic[Task, Given], frozen=True):

@@ -14,7 +14,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -41,8 +40,14 @@ LOOK, PATIENCE = 10.0, 60.0
 """Seconds after which the processors are counted again, and for how long there may be none."""
 
 
-KNOCK = 5.0
+KNOCK = 10.0
 """Seconds in which whoever has the cluster's address has to answer."""
+
+_FRAME, _SETTINGS = 9, b"\x04"
+"""Bytes that a frame of HTTP/2 begins with; the fourth of them, in the first one that is sent."""
+
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0" + _SETTINGS + bytes(5)
+"""How a connection of HTTP/2 begins, which Ray speaks: servers answer with a frame at once."""
 
 
 def join() -> None:
@@ -59,11 +64,29 @@ def join() -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise OSError where nobody answers at host:port: Ray itself tries for minutes."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdigit() and "/" not in host:
-        with suppress(UnicodeError):  # no name of a host: Ray says so
-            socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
+    """Raise OSError where nobody answers at host:port as Ray does: it tries for many minutes."""
+    host, _, port = address.removeprefix("ray://").partition("/")[0].rpartition(":")
+    if not (host and port.isdecimal()):
+        return
+    place = host.strip("[]"), int(port)
+    # What is no name of a host raises UnicodeError: Ray says so.
+    with suppress(UnicodeError), socket.create_connection(place, KNOCK) as connection:
+        if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
+            _greet(connection, address)
+
+
+def _greet(connection: socket.socket, address: str) -> None:
+    """Raise OSError where whoever took a connection speaks no HTTP/2."""
+    try:
+        connection.sendall(_HELLO)
+        frame = connection.makefile("rb").read(_FRAME)
+    except TimeoutError as error:
+        message = f"{address} took the connection and said nothing for {KNOCK:.0f} seconds"
+        raise TimeoutError(message) from error
+    except OSError:
+        frame = b""  # whoever hangs up is no Ray either
+    if frame[3:4] != _SETTINGS:
+        raise ConnectionError(f"what answers at {address} is no Ray")
 
 
 def _processors() -> int:
@@ -171,7 +194,7 @@ class Round(Generic[Task, Given]):
         """A task as it is sent; None where it cannot be, and is left to be done here."""
         parcel = self.work.parcel(self.tasks[number])
         try:
-            files = tuple(Path(path).read_bytes() for path in parcel.files)
+            files = tuple(read() for read in parcel.files)
         except OSError:
             # What becomes of a file that cannot be read is told here as elsewhere.
             self._own.append(number)

@@ -23,7 +23,15 @@ from kbsite.errors import MachineError
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Config, Redact
 from kbsite.model.redaction import Hidden, Span, covered
-from kbsite.store.files import Refused, Stored, contents, numbered, unread, within
+from kbsite.store.files import (
+    Refused,
+    Stored,
+    contents,
+    numbered,
+    sent_along,
+    unread,
+    within,
+)
 from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, StoredRun, is_partial, run_folders
@@ -236,7 +244,7 @@ class Hiding(Struct, dict=True):
 
         def parcel(folder: Path) -> Parcel:
             held = files[folder]
-            return Parcel((_name(folder), numbered(held)), [file.at for file in held])
+            return Parcel((_name(folder), numbered(held)), sent_along(held))
 
         def received(folder: Path, found: Hidden) -> Hidden:
             return replace(found, made_of=self._key(folder))

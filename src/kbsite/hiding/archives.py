@@ -9,9 +9,9 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, Final
 
+from kbsite.store.files import Stored
 from kbsite.store.zipped import listed, opened
 
 UNPACKED: Final = 256 << 20
@@ -74,14 +74,14 @@ def _wide(start: bytes) -> str | None:
     return "utf-16-le" if all(even) else "utf-16-be" if all(odd) else None
 
 
-def members(path: Path) -> Iterator[tuple[str, bytes]]:
+def members(file: Stored) -> Iterator[tuple[str, bytes]]:
     """The names of the members of an archive and what they hold, in order.
 
     ClosedError where that cannot be told.
     """
     left = [UNPACKED]
     try:
-        with path.open("rb") as stream:
+        with file.stream() as stream:
             start = stream.read(_START)
             stream.seek(0)
             how_opened = next((how for magic, how in _PACKED if start.startswith(magic)), None)
@@ -93,9 +93,9 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
             elif start.startswith(_ZIP):
                 yield from _zipped(stream, left)
             else:
-                raise ClosedError(f"{path}: cannot be unpacked here")
+                raise ClosedError(f"{file.at}: cannot be unpacked here")
     except _BROKEN as error:
-        raise ClosedError(f"{path}: {error}") from error
+        raise ClosedError(f"{file.at}: {error}") from error
 
 
 def _zipped(stream: IO[bytes], left: list[int]) -> Iterator[tuple[str, bytes]]:

@@ -49,7 +49,7 @@ class _Lines(Struct):
 
 def widened(file: Stored, stretches: Sequence[Stretch]) -> list[Span]:
     """What is hidden whole of a file that is crowded in some stretches, in order."""
-    with file.path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+    with file.stream() as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
         if not re.match(rb"\s{0,99}[\[{]", data):
             return [Span(one.start, one.end, CROWDED) for one in _lines(data, stretches)]
         spans: list[Span] = []

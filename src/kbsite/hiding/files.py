@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import IO, Final
 
@@ -65,9 +66,13 @@ class Seen(Struct):
             if self.looker.again:
                 more, too = _looked(file, self.looker.look_again)
                 spans, crowded = merged([*spans, *more]), [*crowded, *too]
-            if crowded:
-                spans = over(spans, widened(file, crowded))
-            self.spans[name] = _lined(file, spans)
+            try:
+                if crowded:
+                    spans = over(spans, widened(file, crowded))
+                self.spans[name] = _lined(file, spans)
+            except (OSError, ValueError):  # it is gone, or empty by now
+                # What nobody can look at is not to be shown should it be as it was again.
+                self.spans[name] = _whole(file)
 
     def name(self, name: str) -> str:
         """What a file is called on the site."""
@@ -80,15 +85,17 @@ class Seen(Struct):
         return covered(data, merged(spans)).decode("utf-8", "surrogateescape")
 
     def value(self, name: str, span: Span) -> bytes:
-        """What stands in a span of a file."""
+        """What stands in a span of a file; nothing where that is gone by now."""
         end = min(span.end, span.start + 1000)
-        path = self.files[name].path
-        if span.member >= 0:
-            held = next(islice(archives.members(path), span.member, None))[1]
-            return held[span.start : end]
-        with path.open("rb") as stream:
-            stream.seek(span.start)
-            return stream.read(end - span.start)
+        file = self.files[name]
+        with suppress(OSError, archives.ClosedError):
+            if span.member >= 0:
+                held = next(islice(archives.members(file), span.member, None), ("", b""))[1]
+                return held[span.start : end]
+            with file.stream() as stream:
+                stream.seek(span.start)
+                return stream.read(end - span.start)
+        return b""
 
     def _take(self, data: bytes, start: int, end: int) -> Found:
         found = self.looker.look(data, start, end)
@@ -133,7 +140,12 @@ def _looked(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
                     return _blocks(stream, file.size, look)
         return _opened(file, start, look)
     except (OSError, archives.ClosedError):
-        return [Span(0, file.size, ARCHIVE)], []
+        return _whole(file), []
+
+
+def _whole(file: Stored) -> list[Span]:
+    """All of a file, of which nobody can tell what it holds."""
+    return [Span(0, file.size, ARCHIVE)]
 
 
 def _opened(file: Stored, start: bytes, look: Look) -> tuple[list[Span], list[Stretch]]:
@@ -150,12 +162,12 @@ def _opened(file: Stored, start: bytes, look: Look) -> tuple[list[Span], list[St
     if archives.is_wide(start):
         return spans, crowded
     told = [span for span in spans if span.rule not in _BY_CHANCE]
-    return [Span(0, file.size, ARCHIVE)] if told or crowded else [], []
+    return _whole(file) if told or crowded else [], []
 
 
 def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:
     """What is found in an archive; all of it is, where its members cannot be covered alone."""
-    for number, (name, data) in enumerate(archives.members(file.path)):
+    for number, (name, data) in enumerate(archives.members(file)):
         own = name.encode("utf-8", "surrogateescape")
         found = look(data, 0, len(data))
         if look(own, 0, len(own)).spans or (found.spans and whole) or found.crowded:
@@ -190,7 +202,7 @@ def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
     if not spans or spans[0].member >= 0 or spans[0].rule == ARCHIVE:
         return list(spans[:1] if spans and spans[0].rule == ARCHIVE else spans)
     lined, line, at, base, piece = [], 1, 0, 0, b""
-    with file.path.open("rb") as stream:
+    with file.stream() as stream:
         for span in spans:
             while span.start > base + len(piece):
                 line += piece.count(b"\n", at - base)

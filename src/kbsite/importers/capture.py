@@ -180,5 +180,5 @@ def private(file: Stored) -> str | None:
     for pattern, reason in _PRIVATE:
         if pattern.fullmatch(file.name):
             return reason
-    with file.path.open("rb") as stream:
+    with file.stream() as stream:
         return "a database" if stream.read(len(_SQLITE)) == _SQLITE else None

@@ -21,6 +21,7 @@ from kbsite.model.event import Event
 from kbsite.model.finding import failure_of
 from kbsite.proofs import proofs
 from kbsite.standing import digest
+from kbsite.store.files import sent_along
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
@@ -140,7 +141,7 @@ def errand(anew: Sequence[Case], keeping: Keeping | None) -> Errand[Case, Looked
         told = structs.replace(
             case, run=structs.replace(case.run, stored=stored.sent(), problem=None, shared={})
         )
-        return Parcel(told, [file.at for file in stored.files])
+        return Parcel(told, sent_along(stored.files))
 
     here = partial(_looked, keeping)
     return Errand(here, afar, lambda _: True, parcel, lambda _, given: LookedOver(given))

@@ -76,6 +76,11 @@ def numbered(files: Iterable[Stored]) -> tuple[Stored, ...]:
     return tuple(replace(file, at=str(number)) for number, file in enumerate(files))
 
 
+def sent_along(files: Iterable[Stored]) -> list[Callable[[], bytes]]:
+    """What reads the files themselves, to be sent; OSError where a link stands there by now."""
+    return [partial(read_at_once, file.at, file.size) for file in files]
+
+
 def arrived(files: Iterable[Stored], folder: Path) -> tuple[Stored, ...]:
     """Files that were sent, and lie in a folder, each under its number."""
     return tuple(replace(file, at=f"{folder}/{file.at}") for file in files)
