@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kbsite import output
 from kbsite.build import build
+from kbsite.hiding.files import Seen
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Redact
 from kbsite.model.finding import Severity
+from kbsite.model.redaction import Span
 from kbsite.model.work import Work
 from kbsite.output import Copy, Output
 from kbsite.redaction.scan import Found, Looker
 from kbsite.store.files import Stored
 from tests.conftest import MakeRun, MakeSettings
+
+SECRET = "ghp_" + "x9Kq2Lm8Vt4Zr7Yw1Bn5Cd3Fg6Hj0PsQaUe"
 
 
 @pytest.mark.parametrize("at_once", [1 << 20, 10])
@@ -88,6 +97,86 @@ def test_a_run_that_loses_a_file_while_it_is_built_stops_no_build(
     assert [path.name for path in held.iterdir()] == ["b.txt.txt"]
     monkeypatch.undo()
     assert not [one for one in build(settings).findings if one.path == str(gone)]
+
+
+@pytest.mark.parametrize("allow", [(), ({"text": "of somebody else"},)])
+@pytest.mark.parametrize("becomes", ["gone", "a link", "a pipe", "empty"])
+def test_files_that_become_something_else_while_they_are_looked_at_stop_no_build(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch,
+    becomes: str, allow: tuple[dict[str, str], ...],
+) -> None:  # fmt: skip
+    told = f"the key is {SECRET}\n".encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", told)
+    held = {"files/a.txt": told, "files/a.zip": packed.getvalue(), "files/crowded.txt": told * 9000}
+    settings = make_settings(tmp_path, site={"redact": {"allow": list(allow)}})
+    run = make_run(settings.runs / "demo", files=held)
+    (tmp_path / "secret").write_bytes(told)
+    first: list[object] = []
+
+    name = "value" if allow else "again"
+    own = getattr(Seen, name)
+
+    def swapped(*args: object) -> object:
+        for file in () if first else held:
+            become(run / file, becomes, tmp_path / "secret")
+        first.append(args)
+        return own(*args)
+
+    monkeypatch.setattr(Seen, name, swapped)
+    built = build(settings)
+
+    assert first
+    shown = [path for path in built.out.rglob("*") if path.is_file()]
+    assert not [path for path in shown if SECRET.encode() in path.read_bytes()]
+
+
+def become(path: Path, what: str, secret: Path) -> None:
+    """Let something else stand in the place of a file."""
+    path.unlink()
+    if what == "a link":
+        path.symlink_to(secret)
+    elif what == "a pipe":
+        os.mkfifo(path)
+    elif what == "empty":
+        path.touch()
+
+
+@pytest.mark.parametrize("at_once", [1 << 20, 10])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_whose_disk_fails_while_it_is_copied_is_told_and_leaves_no_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, packed: bool
+) -> None:
+    monkeypatch.setattr(output, "_AT_ONCE", at_once)
+    monkeypatch.setattr(Stored, "stream", lambda _: io.BufferedReader(Failing(), 5))
+    (tmp_path / "a").write_bytes(bytes(20))
+    made = Output(tmp_path / "site", Work())
+    file = Stored("a", str(tmp_path / "a"), 20, (Span(1, 2, "key"),))
+
+    (error,) = made.copy([Copy(file, "raw/a", same=False, compressed=packed)])
+
+    assert (error.filename, error.errno) == (str(tmp_path / "a"), errno.EIO)
+    assert not list(made.folder.rglob("a"))
+
+
+class Failing(io.RawIOBase):
+    """A file of which the disk gives ten bytes."""
+
+    left = 10
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return 10 - self.left
+
+    def readinto(self, room: Any) -> int:
+        if not self.left:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        self.left -= 5
+        room[:5] = b"abcde"
+        return 5
 
 
 def test_what_stands_in_the_name_of_a_file_is_looked_for_once_and_hidden_in_each_run(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from copy import copy
+from errno import EIO
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -373,12 +373,19 @@ _AT_ONCE = 1 << 20
 
 
 def _copy(file: Stored, target: str, *, compressed: bool) -> None:
-    if compressed or file.size <= _AT_ONCE:
-        write_parts(target, gzipped(file) if compressed else [file.read()])
-        return
-    path = Path(target)
-    # What stands there is a file of the site as well.
-    path.unlink(missing_ok=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with file.open() as stream, path.open("wb") as written:
-        shutil.copyfileobj(stream, written, AT_ONCE)
+    write_parts(target, _held(file, compressed=compressed))
+
+
+def _held(file: Stored, *, compressed: bool) -> Iterator[bytes]:
+    """What is written of a file, in pieces; OSError that names it where it cannot be read."""
+    try:
+        if compressed:
+            yield from gzipped(file)
+        elif file.size <= _AT_ONCE:
+            yield file.read()
+        else:
+            with file.open() as stream:
+                yield from iter(partial(stream.read, AT_ONCE), b"")
+    except OSError as error:
+        # Of what goes wrong while it is read, the system names no file.
+        raise OSError(error.errno or EIO, error.strerror or str(error), file.at) from error
