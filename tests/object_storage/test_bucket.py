@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import errno
+import math
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from s3fs import S3FileSystem
 
 from kbsite.errors import MachineError, UsageError
 from kbsite.object_storage import PROVIDERS, open_bucket
-from kbsite.object_storage.failures import StorageError, explained
+from kbsite.object_storage.failures import StorageError, UnreachableError, explained
 from kbsite.object_storage.gcs import Gcs
 from kbsite.store.locations import SCHEMES, Location
 from tests.object_storage.conftest import Storage
@@ -92,3 +99,57 @@ def test_objects_of_google_are_listed_with_their_generation() -> None:
     assert entry.written == pytest.approx(1767323045.678)
     assert Gcs().ambiguous("a#1")
     assert not Gcs().ambiguous("a/1")
+
+
+@pytest.fixture(name="silent")
+def _silent(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
+    """A service that takes connections; botocore asks as often as it does by itself."""
+    made = Silent(storage.name)
+    threading.Thread(target=made.serve, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", made.address)
+    monkeypatch.delenv("AWS_MAX_ATTEMPTS")
+    monkeypatch.setattr(S3FileSystem, "read_timeout", 0.3)
+    yield made
+    made.server.close()
+
+
+@dataclass
+class Silent:
+    """It says nothing to so many who ask, and to the others that there is nothing."""
+
+    bucket: str
+    silences: float = math.inf
+    asked: int = 0
+    server: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server.getsockname()[1]}"
+
+    def serve(self) -> None:
+        held = []
+        with suppress(OSError):
+            while True:
+                held.append(self.server.accept()[0])
+                self.asked += 1
+                if self.asked > self.silences:
+                    held[-1].recv(10_000)
+                    held[-1].sendall(_NOTHING)
+
+
+_LISTED = b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+_NOTHING = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(_LISTED) + _LISTED
+
+
+def test_a_service_that_never_answers_is_given_up_after_five_waits(silent: Silent) -> None:
+    with pytest.raises(
+        UnreachableError, match=r"s3://bucket-\d+/runs: .* does not answer; run the"
+    ):
+        list(open_bucket(Location("s3", silent.bucket, "runs")).entries())
+    assert silent.asked == 5
+
+
+def test_a_service_that_was_silent_for_a_while_is_waited_for(silent: Silent) -> None:
+    silent.silences = 3
+    assert not list(open_bucket(Location("s3", silent.bucket, "runs")).entries())
+    assert silent.asked == 4

@@ -17,6 +17,8 @@ _UNREACHABLE = {
     "ConnectionClosedError", "EndpointConnectionError", "IncompleteRead", "gaierror",
 }  # fmt: skip
 """Names of errors of connections, of whichever library."""
+_SILENT = "ReadTimeoutError"
+"""That of one where a connection stood, and nothing came."""
 _NO_CREDENTIALS = {
     "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError",
     "TokenRetrievalError", "SSOError", "ProfileNotFound", "DefaultCredentialsError",
@@ -53,7 +55,8 @@ def explained(error: BaseException, url: str, credentials: str) -> KbsiteError:
     if names & _NO_CREDENTIALS:
         return MachineError(f"{url}: no credentials; set {credentials}")
     if names & _UNREACHABLE or code in _BUSY:
-        return UnreachableError(f"{url}: the storage cannot be reached, or broke off; {_AGAIN}")
+        what = "does not answer" if _SILENT in names else "cannot be reached, or broke off"
+        return UnreachableError(f"{url}: the storage {what}; {_AGAIN}")
     if names & _WRONG_ADDRESS or _is_wrong_address(error):
         cure = "correct AWS_ENDPOINT_URL, or `endpoint` under `storage` in kbsite.yaml"
         return MachineError(f"{url}: the address of the storage is none; {cure}")

@@ -21,13 +21,17 @@ class S3:
 
     def filesystem(self, endpoint: str) -> Any:
         """A file system of s3fs of its own, that remembers no listing."""
+        from aiobotocore.session import AioSession
         from s3fs import S3FileSystem
 
+        session = AioSession()
+        session.register("needs-retry.s3", _give_up)
         chosen = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         return S3FileSystem(
             endpoint_url=chosen or endpoint or None,
             use_listings_cache=False,
             skip_instance_cache=True,
+            session=session,
             # Of one object: several parts at once would all be held in memory.
             max_concurrency=1,
         )
@@ -66,6 +70,16 @@ class S3:
     def ambiguous(self, key: str) -> bool:
         """Whether s3fs would read a version out of it."""
         return "?versionId=" in key
+
+
+def _give_up(caught_exception: Exception | None = None, **_: object) -> None:
+    """Let botocore ask no service again that was silent, but s3fs alone, which does as well.
+
+    Five times five waits would be minutes; what a service answers is retried by both as ever.
+    """
+    if type(caught_exception).__name__ == "ReadTimeoutError":
+        assert caught_exception
+        raise caught_exception
 
 
 def _version(held: Mapping[str, Any]) -> str:
