@@ -55,12 +55,15 @@ def explained(error: BaseException, url: str, credentials: str) -> KbsiteError:
     if names & _NO_CREDENTIALS:
         return MachineError(f"{url}: no credentials; set {credentials}")
     if names & _UNREACHABLE or code in _BUSY:
-        what = "does not answer" if _SILENT in names else "cannot be reached, or broke off"
-        return UnreachableError(f"{url}: the storage {what}; {_AGAIN}")
+        return UnreachableError(f"{url}: the storage {_unreachable(names)}; {_AGAIN}")
     if names & _WRONG_ADDRESS or _is_wrong_address(error):
         cure = "correct AWS_ENDPOINT_URL, or `endpoint` under `storage` in kbsite.yaml"
         return MachineError(f"{url}: the address of the storage is none; {cure}")
     return _of_object(error, url, credentials, f" ({code})" if code else "")
+
+
+def _unreachable(names: set[str]) -> str:
+    return "does not answer" if _SILENT in names else "cannot be reached, or broke off"
 
 
 def _of_machine(error: OSError, url: str) -> MachineError | None:
