@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from kbsite.beside import beside
 from kbsite.model.work import Work
 from kbsite.store import spares
+from kbsite.store.alone import claim, still_alone, still_claimed
 from kbsite.store.files import AT_ONCE, Stored, digest, gzipped
 from kbsite.store.swapping import bring_along, clear, put_in_place, recover, remove
 from kbsite.store.writing import write_new, write_parts, write_pieces
@@ -143,10 +144,12 @@ class Output:
         """What stood in the site and has no place in it any more."""
         # Asked before the spare has another name.
         others = amiss()
+        still_alone(out)
         # Who was killed once the site stood has not brought along what keeps its versions.
         clear(self.folder, out)
         self._standing = spares.taken_up(out, self.folder, known)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
+        claim(out, self.folder)
         both: spares.Files = self._standing or frozenset()
         self._amiss = frozenset(others.gone) if others else frozenset()
         """Of these the ones that somebody took away or put something else in the place of."""
@@ -351,6 +354,7 @@ class Output:
 
     def replace(self) -> None:
         """Let the folder take the place of the site that stood; until now that was untouched."""
+        still_claimed(self.out, self.folder)
         put_in_place(self.folder, self.out)
         bring_along(self.folder, self.out)
 

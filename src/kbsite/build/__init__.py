@@ -19,7 +19,7 @@ from kbsite.model.finding import Finding
 from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested, spares
-from kbsite.store.alone import alone
+from kbsite.store.alone import alone, still_alone
 from kbsite.store.inputs import Input, changed, changes, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
@@ -82,6 +82,7 @@ def build(
         stands = before.program and _same(before, now) and not again
         if stands and not _is_torn(settings.out, before, memory):
             work, standing = Work(), before
+            still_alone(settings.out)
             # Nobody else works there now: what is left is of a build that was killed.
             clear(spares.partial_path(settings.out), settings.out)
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
