@@ -14,12 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from kbsite.model.finding import Severity
 from kbsite.serving import served
 from kbsite.serving.builder import Builder, Outcome, Source, build_once
 from kbsite.serving.live import Live
 from kbsite.standing import Standing, read_standing
 from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
+from kbsite.verifying import verify
+from kbsite.verifying.remote import UrlPlace
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import PATIENCE, Running, run_apart, running, until
 from tests.trees import tree
@@ -193,6 +196,12 @@ def test_pages_are_given_a_script_that_the_policy_allows(server: Running) -> Non
     assert server.get("/-/builder.py").status == 404
     assert b"live.js" not in server.get("/nothing").body
     assert 0 < int(page["X-Written"]) <= time.time_ns() // 1_000_000
+
+
+def test_a_site_that_follows_its_runs_is_verified_as_it_stands(server: Running) -> None:
+    server.built()
+
+    assert not [one for one in verify(UrlPlace(server.url)) if one.severity is Severity.ERROR]
 
 
 def test_a_server_without_watch_adds_nothing(settings: Settings) -> None:

@@ -328,6 +328,31 @@ def test_a_site_that_is_built_anew_while_it_is_verified_is_not_called_false(
         list(verify(UrlPlace(url) if far else FolderPlace(own), tick))
 
 
+@pytest.mark.parametrize(
+    ("name", "old"),
+    [("index.html", b"<p>Of the build before.</p>"), ("raw/audit.yaml", b"# of the build before")],
+)
+def test_a_build_that_no_list_tells_of_is_found_where_something_is_wrong(
+    site: Path, tmp_path: Path, name: str, old: bytes
+) -> None:
+    own = copy_of(site, tmp_path / "own")
+    path = f"runs/{Runs.first}/{name}"
+    new = (own / path).read_bytes()
+    (own / path).write_bytes(old)
+
+    class Meanwhile(UrlPlace):
+        def read(self, asked: str) -> bytes | None:
+            data = super().read(asked)
+            if asked == path:
+                (own / path).write_bytes(new)
+            return data
+
+    with served(partial(Quiet, directory=str(own))) as url:
+        with pytest.raises(MachineError, match="another site took the place of this one"):
+            list(verify(Meanwhile(url)))
+        assert not [one for one in verify(UrlPlace(url)) if one.severity is Severity.ERROR]
+
+
 def test_links_in_a_folder_are_not_followed(site: Path, tmp_path: Path) -> None:
     spoilt = copy_of(site, tmp_path / "site")
     raw = spoilt / f"runs/{Runs.first}/raw"

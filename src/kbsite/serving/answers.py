@@ -48,6 +48,9 @@ _BEYOND = f"{1 << 62}-"
 """A range that no file has: aiohttp takes the last 0 bytes of one for all of them."""
 _PAGE = Path("404.html")
 
+VERIFIER = "kbsite-verify/"
+"""How `kbsite verify` calls itself: it is sent the files of the site as they are."""
+
 Injected = Callable[[bytes], bytes]
 """What is added to a page on its way."""
 
@@ -72,7 +75,7 @@ class Answers:
             return web.Response(status=301, headers={hdrs.LOCATION: location})
         if place.file is None:
             return self._missing()
-        if place.file.suffix == ".html" and self.injected:
+        if place.file.suffix == ".html" and self.injected and not _verifies(request):
             return _page(request, place.file, self.injected)
         headers = {hdrs.CONTENT_TYPE: type_of(place.file), WRITTEN: _written(place.file)}
         if place.file.suffix == ".html":
@@ -170,6 +173,11 @@ def _policy(page: bytes) -> str:
     """The policy that a page names itself, as some need another one than most."""
     own = _OWN.search(page[:_HEAD])
     return f"{own[1].decode('latin-1')}; frame-ancestors 'self'" if own else CSP
+
+
+def _verifies(request: web.Request) -> bool:
+    """Whether somebody asks who holds pages against what they are to be: nothing is added then."""
+    return request.headers.get(hdrs.USER_AGENT, "").startswith(VERIFIER)
 
 
 def _page(request: web.Request, file: Path, injected: Injected) -> web.Response:

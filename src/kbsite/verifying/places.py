@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +35,13 @@ class Place(Protocol):
 
     def state(self) -> object:
         """Another one once another site took the place of this one, as far as can be seen."""
+        ...
+
+    def is_other(self, wrong: Collection[str]) -> bool:
+        """Whether files are not what was read, where something is wrong with some.
+
+        It is looked for where `state` does not tell of each change.
+        """
         ...
 
 
@@ -75,6 +82,10 @@ class FolderPlace:
     def state(self) -> object:
         """Which folder it is, and which build made it."""
         return [_which(path) for path in (self._folder, self._folder / MARKER)]
+
+    def is_other(self, wrong: Collection[str]) -> bool:  # noqa: ARG002
+        """False: its state tells of each build."""
+        return False
 
 
 def _which(path: Path) -> tuple[int, ...] | None:

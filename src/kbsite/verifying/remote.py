@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import io
+import re
 import socket
 import time
 import zlib
+from collections.abc import Collection
 from email.message import Message
 from hashlib import sha256
 from typing import IO, TYPE_CHECKING, Any
@@ -21,11 +23,15 @@ from urllib.request import (
     build_opener,
 )
 
+from kbsite import __version__
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.finding import one_line, short
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
+
+AGENT = f"kbsite-verify/{__version__}"
+"""Who asks; `kbsite serve --watch` adds nothing to pages that it sends there."""
 
 SECONDS = 30.0
 """How long a server may be silent."""
@@ -49,6 +55,9 @@ _BUSY = (429, 502, 503, 504)
 """What servers say that may have the file in a moment."""
 
 _PIECE = 1 << 18
+
+MOST_AGAIN = 100
+"""Files of each kind that are read again where something is wrong."""
 
 ALL_BYTES = 100_000_000_000
 """Bytes of all files that are taken."""
@@ -210,12 +219,20 @@ class UrlPlace:
             raise UsageError(f"{url}: expected http:// or https:// and a host, or a folder")
         self._base = url.removesuffix("index.html").rstrip("/") + "/"
         self._opener = build_opener(_SameOrigin, _Http, _Https)
+        self._opener.addheaders = [("User-Agent", AGENT)]
         self._files = 0
         self._bytes = 0
         self._waits = 0
+        self._seen: dict[str, bytes] = {}
+        """What was read, as digests: servers tell nobody that a site is built anew."""
 
     def read(self, path: str) -> bytes | None:
         """What a file of the site holds; None if the server has none."""
+        data = self._read(path)
+        self._seen.setdefault(path, _digest(data))
+        return data
+
+    def _read(self, path: str) -> bytes | None:
         url = urljoin(self._base, "./" + quote(path.encode("utf-8", "surrogateescape"), safe="/"))
         self._files += 1
         if self._files > MOST_FILES or self._bytes > ALL_BYTES:
@@ -271,13 +288,30 @@ class UrlPlace:
 
     def state(self) -> object:
         """What those files hold of which most changes of a site change one."""
-        return [self._digest(path) for path in _TOLD]
+        return [self._now(path) for path in _TOLD]
 
-    def _digest(self, path: str) -> str:
+    def is_other(self, wrong: Collection[str]) -> bool:
+        """Whether files are others by now: some that are wrong, what those follow from, the first.
+
+        A page may have been read before a build, and what it follows from after it.
+        """
+        runs = {f"{run[0]}raw/" for path in wrong if (run := _RUN.match(path))}
+        raw = (path for path in self._seen if (run := _RUN.match(path)) and f"{run[0]}raw/" in runs)
+        again = [[*wrong], [*raw], [*self._seen]] if wrong else []
+        some = {path for paths in again for path in paths[:MOST_AGAIN] if path in self._seen}
+        return any(self._now(path) != self._seen[path] for path in sorted(some))
+
+    def _now(self, path: str) -> bytes:
         try:
-            return sha256(self.read(path) or b"").hexdigest()
+            return _digest(self._read(path))
         except InputError:
-            return ""  # it is told where the file is held against what follows
+            return b""  # it is told where the file is held against what follows
 
+
+def _digest(data: bytes | None) -> bytes:
+    return sha256(data or b"").digest()
+
+
+_RUN = re.compile("runs/[^/]+/")
 
 _TOLD = ("data/site.json", "data/runs.json", "data/redaction.json")

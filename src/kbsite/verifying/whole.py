@@ -75,11 +75,15 @@ def verify(place: Place, tick: Tick | None = None) -> Iterator[Finding]:
     """
     before = place.state()
     wrong: InputError | None = None
+    told: set[str] = set()
     try:
-        yield from _findings(place, tick)
+        for finding in _findings(place, tick):
+            if finding.severity is Severity.ERROR:
+                told.add(finding.path)
+            yield finding
     except InputError as error:
         wrong = error
-    if place.state() != before:
+    if place.state() != before or place.is_other(told):
         message = "another site took the place of this one while it was verified; verify it again"
         raise MachineError(f"{message}: what was found is about neither") from wrong
     if wrong:
