@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kbsite import ahead
 from kbsite.build import build, override
@@ -249,6 +250,38 @@ def test_a_site_is_never_made_within_the_folder_of_the_problems(
 
     with pytest.raises(UsageError, match="within the folder of the problems"):
         build(override(settings, None, None, settings.problems / "site"))
+
+
+@pytest.mark.parametrize("what", ["runs", "problems", "settings"])
+def test_a_site_never_takes_the_place_of_what_it_is_made_of(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, what: str
+) -> None:
+    """Runs that somebody had put into the site were gone with the next build of them."""
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo")
+    out = build(settings).out
+    places = {"runs": settings.runs, "problems": settings.problems, "settings": settings.path}
+    moved = out / "runs" / places[what].name
+    places[what].rename(moved)
+    before = tree(moved.parent)
+
+    with pytest.raises(UsageError, match=f"the {what} lie within .*site, which a build replaces"):
+        build(replace(settings, **{"path" if what == "settings" else what: moved}))
+    assert tree(moved.parent) == before
+
+
+@pytest.mark.parametrize("out", ["thesis", "thesis/chapter"])
+def test_nothing_comes_to_lie_beside_what_is_none_of_a_build(
+    tmp_path: Path, make_settings: MakeSettings, out: str
+) -> None:
+    settings = make_settings(tmp_path)
+    (tmp_path / "thesis" / "chapter").mkdir(parents=True)
+    (tmp_path / "thesis" / "chapter" / "one.tex").write_text("years of work")
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(UsageError, match="not made by kbsite"):
+        build(override(settings, None, None, tmp_path / out))
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from kbsite.build import build
 from kbsite.cli import kbsite
 from kbsite.errors import UsageError
+from kbsite.store.locations import Location
 from kbsite.store.settings import Settings, read_settings
 from tests.conftest import MakeRun, MakeSettings
 from tests.object_storage.conftest import SECRET, Storage
@@ -126,3 +127,46 @@ def test_publish_sends_a_site_that_stands(tmp_path: Path, storage: Storage) -> N
     assert {name: held[name].decode() for name in files} == files
     with pytest.raises(UsageError, match="no site"):
         command("publish", str(tmp_path), storage.url("two"))
+
+
+@pytest.mark.parametrize("within", ["", "/site", "/demo/site"])
+def test_a_site_is_never_published_among_the_runs_of_its_bucket(
+    made: Settings, storage: Storage, within: str
+) -> None:
+    """The next build would take what it publishes of runs for runs."""
+    storage.put_folder(made.runs, "of/runs")
+    before = storage.look("of/runs")
+    runs = storage.url("of/runs")
+    done = CliRunner().invoke(
+        kbsite, ["build", "--config", str(made.path), "--runs", runs, "--out", f"{runs}{within}"]
+    )
+
+    assert isinstance(done.exception, UsageError)
+    assert f"within the place of the runs, {runs}; choose --out outside" in str(done.exception)
+    assert storage.look("of/runs") == before
+
+
+def test_a_place_whose_name_begins_like_that_of_the_runs_is_none_within_it() -> None:
+    places = [Location("s3", "bench", prefix) for prefix in ("runs", "runs-site", "")]
+
+    assert not places[1].is_within(places[0])
+    assert not Location("gs", "bench", "runs/site").is_within(places[0])
+    assert all(one.is_within(places[2]) for one in places)
+
+
+def test_the_folder_that_one_stands_in_is_published_and_what_is_no_site_is_named(
+    made: Settings, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = local(made)
+    monkeypatch.chdir(made.out)
+    done = command("publish", ".", storage.url("site"))
+    assert done.exit_code == 0, done.output
+    published = storage.held("site")
+    del published[".kbsite-published.json"]
+    assert published == site
+    for folder in (made.runs, made.out / "data", made.out.parent, Path("/")):
+        before = sorted(made.out.parent.rglob("*"))
+        done = CliRunner().invoke(kbsite, ["publish", str(folder), storage.url("other")])
+        assert str(done.exception).endswith(f"{folder}: no site; make it with `kbsite build`")
+        assert sorted(made.out.parent.rglob("*")) == before
+    assert storage.look("other") == {}

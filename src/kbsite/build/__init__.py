@@ -74,6 +74,10 @@ def build(
     settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
     # The next build would take the site for a run, or for a problem.
     refuse_within(settings.out, settings.input_folders, "choose --out outside it")
+    if settings.out.name:  # what has none is told where it is locked
+        # Nothing comes to lie beside what is none of ours.
+        _refuse_foreign(settings.out)
+        _refuse_over(settings)
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
@@ -245,6 +249,15 @@ def refuse_within(place: Path, folders: Mapping[str, Path], cure: str) -> None:
     for what, folder in folders.items():
         if place.resolve().is_relative_to(folder.resolve()):
             raise UsageError(f"{place}: within the folder of the {what}, {folder}; {cure}")
+
+
+def _refuse_over(settings: Settings) -> None:
+    """Raise UsageError where what a site is made of lies in its place: it would be gone then."""
+    own = {"settings": settings.path} if settings.path.exists() else {}
+    for what, path in {**settings.input_folders, **own}.items():
+        if path.resolve().is_relative_to(settings.out.resolve()):
+            message = f"the {what} lie within {settings.out}, which a build replaces"
+            raise UsageError(f"{path}: {message}; choose --out beside them")
 
 
 def _refuse_foreign(out: Path) -> None:

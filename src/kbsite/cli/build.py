@@ -17,6 +17,7 @@ from kbsite.cli.places import fetched, sent, tell_of_others
 from kbsite.cli.progress import progress
 from kbsite.engines import ENGINES, LOCAL, Engine, engine_of
 from kbsite.engines.engine import COLLECT_AFTER
+from kbsite.errors import UsageError
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.locations import Location, place
@@ -109,6 +110,7 @@ def build(  # noqa: PLR0913 - each option is an argument
         _single(chosen, single, out, strict=strict)
         return
     builders = _builders(chosen, engine, jobs)
+    _refuse_within(chosen)
     there = fetched(chosen)
     tell_of_others(chosen.out)
     gc.freeze()
@@ -118,6 +120,17 @@ def build(  # noqa: PLR0913 - each option is an argument
     told = [*there, *built.findings, *built.unmet]
     told += _published(chosen, built, publish=not (strict and told))
     sys.exit(_code(told, strict=strict))
+
+
+def _refuse_within(chosen: Settings) -> None:
+    """Raise UsageError where the site is to be among the runs, which the next build would read.
+
+    Folders are looked at where they are written.
+    """
+    runs, out = chosen.runs_at, chosen.out_at
+    if runs and out and out.is_within(runs):
+        message = f"{out.url}: within the place of the runs, {runs.url}; choose --out outside it"
+        raise UsageError(message)
 
 
 def _builders(chosen: Settings, named: str | None, jobs: int) -> Engine:

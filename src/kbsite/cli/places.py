@@ -46,8 +46,9 @@ def fetched(chosen: Settings) -> tuple[Finding, ...]:
 
 def sent(location: Location, site: Path, endpoint: str) -> tuple[Finding, ...]:
     """Publish a site to a bucket; what was found on the way."""
-    from kbsite.object_storage import open_bucket, publish
+    from kbsite.object_storage import open_bucket, publish, refuse_no_site
 
+    refuse_no_site(site)
     bucket = open_bucket(location, endpoint)
     tell_of_others(site)
     with progress() as tick:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def publish(site: Path, to: Path | Location, config: Path | None, *, strict: boo
     """
     if not isinstance(to, Location):
         raise UsageError(f"{to}: expected the URL of a bucket; `kbsite build --out` writes folders")
+    # "." has no name, and what lies beside a site is called after it.
+    site = Path(os.path.abspath(site))  # noqa: PTH100 - no link of it is followed
     endpoint = settings(config).config.storage.endpoint if config else ""
     if sent(to, site, endpoint) and strict:
         sys.exit(1)

@@ -9,6 +9,15 @@ from __future__ import annotations
 from kbsite.object_storage.bucket import Bucket, open_bucket
 from kbsite.object_storage.mirroring import Mirrored, mirror
 from kbsite.object_storage.providers import PROVIDERS
-from kbsite.object_storage.publishing import Published, publish
+from kbsite.object_storage.publishing import Published, publish, refuse_no_site
 
-__all__ = ["PROVIDERS", "Bucket", "Mirrored", "Published", "mirror", "open_bucket", "publish"]
+__all__ = [
+    "PROVIDERS",
+    "Bucket",
+    "Mirrored",
+    "Published",
+    "mirror",
+    "open_bucket",
+    "publish",
+    "refuse_no_site",
+]

@@ -64,11 +64,16 @@ def publish(bucket: Bucket, site: Path, tick: Tick | None = None) -> Published:
     StorageError or UnreachableError where the bucket does not take it: what it held until then is
     whole, and the next time goes on.
     """
-    # Of a site that somebody emptied, what begins with a dot may be left.
-    if not all((site / name).is_file() for name in (MARKER, INDEX)):
-        raise UsageError(f"{site}: no site; make it with `kbsite build`")
+    refuse_no_site(site)
     with alone(site):
         return _Publishing(bucket, site).bring(tick)
+
+
+def refuse_no_site(folder: Path) -> None:
+    """Raise UsageError where a folder is no site."""
+    # Of a site that somebody emptied, what begins with a dot may be left.
+    if not all((folder / name).is_file() for name in (MARKER, INDEX)):
+        raise UsageError(f"{folder}: no site; make it with `kbsite build`")
 
 
 @dataclass(frozen=True, slots=True)

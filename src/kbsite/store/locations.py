@@ -42,6 +42,12 @@ class Location(Struct, frozen=True):
         """Bucket and prefix, as fsspec names them."""
         return f"{self.bucket}/{self.prefix}" if self.prefix else self.bucket
 
+    def is_within(self, other: Location) -> bool:
+        """Whether all that lies there lies in another place, too."""
+        start = f"{other.prefix}/" if other.prefix else ""
+        own = (self.scheme, self.bucket) == (other.scheme, other.bucket)
+        return own and f"{self.prefix}/".startswith(start)
+
     def folder(self, cache: Path, endpoint: str, name: str) -> Path:
         """The folder of this machine that holds a copy of it; called `name` for a whole bucket.
 
