@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from kbsite import linting
 from kbsite.cli import kbsite
 from kbsite.errors import InputError, MachineError, UsageError
+from kbsite.store.swapping import put_in_place
 from tests.linting.small import LINKS, SOUND, STYLED, page, written
 
 HEAVY = {"notes.txt": "mine"}
@@ -72,3 +76,23 @@ def test_without_the_extra_it_says_what_to_install(
 
     assert isinstance(done.exception, MachineError)
     assert "kbsite[lint]" in str(done.exception)
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["another site", "none"])
+def test_a_site_that_is_built_anew_while_it_is_looked_at_is_called_neither_sound_nor_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, gone: bool
+) -> None:
+    site, other = written(tmp_path / "site", SOUND), written(tmp_path / "other", SOUND | HEAVY)
+    read = linting.__dict__["read_pages"]
+
+    def late(*args: Any) -> Any:
+        if gone:
+            shutil.rmtree(site)
+        else:
+            put_in_place(other, site)
+        return read(*args)
+
+    monkeypatch.setattr(linting, "read_pages", late)
+    done = called(str(site))
+    assert isinstance(done.exception, MachineError)
+    assert "another site took the place of this one while it was looked at" in str(done.exception)

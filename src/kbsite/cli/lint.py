@@ -40,6 +40,7 @@ def lint(
     """
     try:
         from kbsite.linting import lint as findings_of
+        from kbsite.linting import of_one_site
         from kbsite.linting.nu import nu_findings
     except ImportError as error:
         cure = "install it with: pip install 'kbsite[lint]'"
@@ -48,7 +49,7 @@ def lint(
     folder = site or settings(config).out
     with progress() as tick:
         found = chain(findings_of(folder, tick), nu_findings(folder, nu) if nu else ())
-        seen = tell_all(found, as_json=as_json)
+        seen = tell_all(of_one_site(folder, found), as_json=as_json)
     click.echo(tally(seen), err=True)
     if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
         sys.exit(1)

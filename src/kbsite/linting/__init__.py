@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from kbsite.errors import InputError
+from kbsite.errors import InputError, MachineError
 from kbsite.linting import (
     anchors,
     foreign,
@@ -33,6 +33,7 @@ from kbsite.model.work import Tick
 from kbsite.pages.data import SITE
 from kbsite.pages.page import INDEX
 from kbsite.store.files import Stored, contents
+from kbsite.store.spares import standing
 
 
 class Check(Protocol):
@@ -47,6 +48,24 @@ CHECKS: list[Check] = [
     links, anchors, ids, policy, foreign, pictures, raw_files, weights, orphans, listed,
     tables,
 ]  # fmt: skip
+
+
+def of_one_site(folder: Path, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """What is found in the site in a folder.
+
+    MachineError where a build puts another one there meanwhile: then nothing is said of either.
+    """
+    before = standing(folder)
+    wrong: InputError | None = None
+    try:
+        yield from findings
+    except InputError as error:
+        wrong = error
+    if standing(folder) != before:
+        message = "another site took the place of this one while it was looked at; lint it again"
+        raise MachineError(f"{message}: what was found is about neither") from wrong
+    if wrong:
+        raise wrong
 
 
 def lint(folder: Path, tick: Tick | None = None) -> Iterator[Finding]:

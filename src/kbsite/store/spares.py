@@ -9,6 +9,7 @@ A spare is only ever there whole: whoever works on it gives it another name firs
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -50,6 +51,21 @@ class Listed(Struct, frozen=True):
     at: int
     """When the marker of its site was written, nanoseconds since 1970."""
     files: Files
+
+
+def standing(out: Path) -> object:
+    """Which folder a site stands in, and which build made it: another, once it was replaced."""
+    return [_which(path) for path in (out, out / MARKER)]
+
+
+def _which(path: Path) -> tuple[int, ...] | None:
+    """What tells a file or a folder from all others; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    folder = stat.S_ISDIR(status.st_mode)
+    return status.st_dev, status.st_ino, 0 if folder else status.st_mtime_ns
 
 
 def taken_up(out: Path, folder: Path, known: Listed | None = None) -> Files | None:

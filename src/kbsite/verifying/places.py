@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from kbsite.errors import InputError, MachineError
 from kbsite.store.files import UNLISTED, Refused, contents
-from kbsite.store.spares import MARKER
+from kbsite.store.spares import standing
 
 MOST_BYTES = 1_000_000_000
 """Bytes of a file that are read."""
@@ -81,21 +80,11 @@ class FolderPlace:
 
     def state(self) -> object:
         """Which folder it is, and which build made it."""
-        return [_which(path) for path in (self._folder, self._folder / MARKER)]
+        return standing(self._folder)
 
     def is_other(self, wrong: Collection[str]) -> bool:  # noqa: ARG002
         """False: its state tells of each build."""
         return False
-
-
-def _which(path: Path) -> tuple[int, ...] | None:
-    """What tells a file or a folder from all others; None where there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    folder = stat.S_ISDIR(status.st_mode)
-    return status.st_dev, status.st_ino, 0 if folder else status.st_mtime_ns
 
 
 def below(names: frozenset[str] | None, folder: str) -> Iterator[str]:
