@@ -33,6 +33,17 @@ case $folder in
     exit 2
     ;;
 esac
+if [ -z "$host" ]; then
+  # Where the folder is made, as far as there are folders.
+  above=$folder
+  while [ ! -d "$above" ]; do above=$(dirname "$above"); done
+  case $(cd "$above" && pwd -P)/ in
+    "$(cd "$site" && pwd -P)"/*)
+      echo "$folder: within the site itself; choose a folder outside it" >&2
+      exit 2
+      ;;
+  esac
+fi
 
 # Runs a script over there, with sh: the folder and what else it is given are its arguments.
 there() {
@@ -44,14 +55,34 @@ there() {
   fi
 }
 
+# What a release is called: of other things in releases/ none is touched.
+called='[0-9]{8}T[0-9]{6}Z-[0-9]+'
 release=$(date -u +%Y%m%dT%H%M%SZ)-$$
-there "$folder" <<'SH'
+here=$(command -v rsync || true)
+last=$(there "$folder" "$called" "$here" <<'SH'
 if [ -e "$1/current" ] && [ ! -L "$1/current" ]; then
   echo "$1/current: a file or a folder; expected nothing, or the link of an earlier release" >&2
   exit 2
 fi
-mkdir -p "$1/releases"
+led=$(readlink "$1/current")
+if [ -n "$led" ] && ! basename "$led" | grep -qxE "$2"; then
+  echo "$1/current: leads to $led, which is no release of this script; choose another folder" >&2
+  exit 2
+fi
+[ -n "$3" ] || exit 0
+if ! command -v rsync >/dev/null; then
+  echo "rsync is not installed there; it is needed on both sides" >&2
+  exit 3
+fi
+mkdir -p "$1/releases" || exit
+# Of what is not there, rsync would complain.
+if [ -d "$1/current" ]; then echo --link-dest=../../current/; fi
 SH
+)
+if [ -z "$here" ]; then
+  echo "rsync is not installed here; it is needed on both sides" >&2
+  exit 3
+fi
 
 # A site that was not sent whole takes no room there.
 withdraw() {
@@ -69,7 +100,7 @@ before=$(marker)
 # are nobody's to read there.
 rsync --recursive --times --modify-window=-1 --chmod=D755,F644 \
   --exclude=/.kbsite --exclude=/.git --exclude=/.hg --exclude=/.svn \
-  --link-dest="../../current/" "$site/" "$place/releases/$release.partial/" || {
+  ${last:+"$last"} "$site/" "$place/releases/$release.partial/" || {
   status=$?
   withdraw || true
   exit "$status"
@@ -80,7 +111,7 @@ if [ "$(marker)" != "$before" ]; then
   exit 1
 fi
 
-there "$folder" "$release" "$keep" <<'SH'
+there "$folder" "$release" "$keep" "$called" <<'SH'
 set -eu
 cd "$1"
 # Nobody else cleans up in between.
@@ -90,9 +121,9 @@ ln -s "releases/$2" "current.$2"
 # -T: onto the link, not into the folder that it leads to; one rename, so that there is always one.
 mv -T "current.$2" current
 # Releases that were cut short, then all but the last; whatever clocks say, never this one.
-find . -mindepth 1 -maxdepth 1 -name 'current.*' -cmin +1440 -exec rm -f {} +
-find releases -mindepth 1 -maxdepth 1 -name '*.partial' -cmin +1440 -exec rm -rf {} +
-ls -1 releases | grep -v -e '\.partial$' -e "^$2\$" | sort -r | tail -n "+$3" |
+find . -mindepth 1 -maxdepth 1 -name 'current.[0-9]*T[0-9]*Z-*' -cmin +1440 -exec rm -f {} +
+find releases -mindepth 1 -maxdepth 1 -name '[0-9]*T[0-9]*Z-*.partial' -cmin +1440 -exec rm -rf {} +
+ls -1 releases | grep -xE "$4" | grep -vx "$2" | sort -r | tail -n "+$3" |
   while read -r old; do rm -rf "releases/$old"; done
 SH
 echo "$place/current -> releases/$release" >&2

@@ -212,6 +212,66 @@ def test_what_stands_in_the_place_of_the_link_stays(tmp_path: Path, *, is_folder
     assert [path.name for path in there.iterdir()] == ["current"]
 
 
+@pytest.mark.parametrize("inside", [".", "releases", "runs/deeper"])
+def test_a_site_is_not_published_into_itself(tmp_path: Path, inside: str) -> None:
+    site = _made(tmp_path / "site", "page", 1)
+    (tmp_path / "link").symlink_to(site)
+    before = sorted(site.rglob("*"))
+    for one, other in ((site, site), (tmp_path / "link", site), (site, tmp_path / "link")):
+        done = published(one, other / inside)
+        assert (done.returncode, "within the site itself" in done.stderr) == (2, True)
+    assert sorted(site.rglob("*")) == before
+
+
+def test_what_is_led_to_by_somebody_else_stays(tmp_path: Path) -> None:
+    """Other tools publish by a link called `current` as well."""
+    site, there = _made(tmp_path / "site", "page", 1), tmp_path / "there"
+    (there / "releases" / "20260101120000").mkdir(parents=True)
+    (there / "current").symlink_to("releases/20260101120000")
+    done = published(site, there)
+
+    assert done.returncode == 2
+    assert "leads to releases/20260101120000, which is no release of this script" in done.stderr
+    assert sorted(path.name for path in there.rglob("*")) == [
+        "20260101120000", "current", "releases"
+    ]  # fmt: skip
+
+
+@needs_rsync
+def test_what_is_no_release_is_not_counted_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEEP", "1")
+    site, there = _made(tmp_path / "site", "page", 1), tmp_path / "there"
+    names = {"20260101120000", "mine", "notes.partial", "20300101T000000Z-1x"}
+    for name in names:
+        (there / "releases" / name).mkdir(parents=True)
+    for _ in range(2):
+        assert published(site, there).returncode == 0
+
+    held = {path.name for path in (there / "releases").iterdir()}
+    assert held - names == {(there / "current").resolve().name}
+    assert held >= names
+
+
+def test_without_rsync_that_is_said_and_nothing_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name in ("bash", "sh", "date", "dirname", "basename", "grep", "readlink", "mkdir"):
+        found = shutil.which(name)
+        assert found
+        (commands / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(commands))
+    done = published(_made(tmp_path / "site", "page", 1), tmp_path / "there")
+
+    assert (done.returncode, done.stderr) == (
+        3, "rsync is not installed here; it is needed on both sides\n"
+    )  # fmt: skip
+    assert not (tmp_path / "there").exists()
+
+
 @needs_rsync
 def test_a_release_stays_whose_clock_was_behind(tmp_path: Path) -> None:
     site, there = _made(tmp_path / "site", "page", 1), tmp_path / "there"
