@@ -16,7 +16,7 @@ from kbsite.check.known import Known
 from kbsite.check.runs import run_findings
 from kbsite.check.solutions import HASH
 from kbsite.errors import InputError, MachineError
-from kbsite.feeds import bundles, parquet
+from kbsite.feeds import bundles, cards, parquet
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.price import PriceTable
@@ -38,13 +38,14 @@ from kbsite.store.scratch import scratch_folder
 from kbsite.store.swapping import FOR_HOSTS, VERSIONS
 from kbsite.verifying.anew import known_of, others, site_anew
 from kbsite.verifying.differences import differences
+from kbsite.verifying.drawn import Drawn
 from kbsite.verifying.extras import made_with
 from kbsite.verifying.mirror import REDACTION, Mirror, is_copy, published_runs
 from kbsite.verifying.places import Place
 from kbsite.verifying.search_scripts import search_scripts
 
 _DRAWN = (".png",)
-"""Files whose bytes depend on the fonts of a machine; what they are drawn from is compared."""
+"""Files whose bytes depend on the fonts of a machine; what they are drawn from is compared, too."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 """What each of them begins with."""
@@ -148,6 +149,7 @@ class _Verifying:
         self._redactions = told or Redactions(format=1, files=())
         self._mirror = Mirror(place, folder / "runs", self._redactions)
         self._seen: set[str] = set()
+        self._drawn = Drawn()
         self._lacking: dict[str, str] = {}
         """By extra that is not here, the first file that was not compared for want of it."""
 
@@ -253,6 +255,7 @@ class _Verifying:
         for extra, path in self._lacking.items():
             message = f"not compared, like all of its kind: pip install '{extra}' to compare them"
             yield Finding(Severity.WARNING, path, message)
+        yield from self._drawn.findings()
         yield from self._static()
         if self._place.read(REDACTION) is None:
             yield Finding(Severity.ERROR, REDACTION, "missing; it tells what is hidden of runs")
@@ -274,7 +277,7 @@ class _Verifying:
     def _file(self, file: File) -> Iterator[Finding]:
         packing = _PACKED.get(PurePosixPath(file.path).suffix)
         if file.path.endswith(_DRAWN):
-            yield from self._drawn(file.path)
+            yield from self._picture(file)
         elif packing and not packing.available():
             self._seen.add(file.path)
             self._lacking.setdefault(packing.EXTRA, file.path)
@@ -284,13 +287,17 @@ class _Verifying:
             text = "".join(file.pieces) if file.pieces is not None else file.text
             yield from self._compared(file.path, text.encode("utf-8"))
 
-    def _drawn(self, path: str) -> Iterator[Finding]:
-        self._seen.add(path)
-        got = self._place.read(path)
+    def _picture(self, file: File) -> Iterator[Finding]:
+        self._seen.add(file.path)
+        got = self._place.read(file.path)
         if got is None:
-            yield Finding(Severity.ERROR, path, "missing; pages name it as their picture")
+            yield Finding(Severity.ERROR, file.path, "missing; pages name it as their picture")
         elif not got.startswith(_PNG):
-            yield Finding(Severity.ERROR, path, "is no PNG")
+            yield Finding(Severity.ERROR, file.path, "is no PNG")
+        elif not cards.available():
+            self._lacking.setdefault(cards.EXTRA, file.path)
+        elif file.data and self._held.kbsite == __version__:
+            self._drawn.take(file.path, file.data(), got)
 
     def _compared(self, path: str, wanted: bytes) -> Iterator[Finding]:
         self._seen.add(path)
