@@ -22,7 +22,7 @@ from kbsite.cli import kbsite
 from kbsite.dataset import LINE, MARKER, card, write_dataset
 from kbsite.dataset.card import card_at
 from kbsite.dataset.kept import STAGE
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.redaction import Span
 from kbsite.pages import listing
 from kbsite.reading import read
@@ -229,6 +229,25 @@ def test_a_dataset_outlives_runs_that_are_all_gone_at_once(
         write_dataset(read(settings), out)
     assert tree(out) == stood
     assert write_dataset(read(settings), tmp_path / "another") == 0
+
+
+@pytest.mark.parametrize("name", ["solution.py", "transcript/stdout.jsonl", "files/k.cu"])
+@pytest.mark.parametrize("linked", [False, True], ids=["gone", "a link by now"])
+def test_a_file_that_is_gone_since_its_run_was_read_leaves_the_dataset_as_it_was(
+    settings: Settings, make_run: MakeRun, tmp_path: Path, name: str, *, linked: bool
+) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    before = tree(out)
+    run = make_run(settings.runs / "demo", model="three", files={name: b"it holds something"})
+    site = read(settings)
+    (run / name).unlink()
+    if linked:
+        (run / name).symlink_to(tmp_path / "kbsite.yaml")
+
+    with pytest.raises(MachineError, match=f"{name}: cannot be read any more: .* export it again"):
+        write_dataset(site, out)
+    assert tree(out) == before
 
 
 def test_the_history_of_a_dataset_that_is_pushed_outlives_the_next_export(

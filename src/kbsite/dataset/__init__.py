@@ -21,7 +21,7 @@ import msgspec
 
 from kbsite.dataset.card import CARD, LINE, RUNS, Card, card, card_at
 from kbsite.dataset.kept import MARKER, OURS, STAGE, Written, move, others, written
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.exports.plain import plain
 from kbsite.late import HALF
 from kbsite.model.listing import ListedRun
@@ -44,7 +44,7 @@ def write_dataset(site: Site, out: Path) -> int:
     Files that no export wrote stay, such as a licence, or the history of a folder that is pushed
     to the hub; so does what a person changed in the card's head, or wrote below its LINE.
     UsageError where something stands at its place that no export made, or would have to go;
-    InputError where of all its runs none is left.
+    InputError where of all its runs none is left; MachineError where a file of a run is gone since.
 
     The folder itself is not replaced: somebody may stand in it, or it may be a disk of its own.
     Whoever is killed while a handful of names change places leaves some of them old, for the next
@@ -162,7 +162,13 @@ def _put(files: Iterator[tuple[str, Stored]], folder: Path) -> Iterator[str]:
     for held, file in files:
         # Of a name with bytes that are no UTF-8 neither JSON nor the hub knows anything.
         name = HALF.sub(lambda half: f"%{ord(half[0]) & 0xFF:02X}", held)
-        write_bytes(folder / name, file.read())
+        try:
+            data = file.read()
+        except OSError as error:
+            why = f"cannot be read any more: {error.strerror or error}"
+            cure = "the dataset stays as it is, export it again"
+            raise MachineError(f"{file.at}: {why}; {cure}") from error
+        write_bytes(folder / name, data)
         yield name
 
 
