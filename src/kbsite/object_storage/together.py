@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TypeVar
 
 AT_ONCE = 8
@@ -19,19 +21,47 @@ def together(
 ) -> Iterator[tuple[Item, Result | BaseException]]:
     """Each item with what came of it, or the error, in the order in which they end.
 
-    Not more than a few items wait at a time. Whoever stops asking waits for those under way only.
+    Not more than a few items wait at a time. Whoever stops asking waits for those under way only;
+    whoever interrupts it waits for none: a service that is silent would keep him for minutes.
     """
-    waiting = iter(items)
-    under_way: dict[Future[Result], Item] = {}
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    waiting, under_way = iter(items), 0
+    todo: SimpleQueue[tuple[Item] | None] = SimpleQueue()
+    ended: SimpleQueue[tuple[Item, Result | BaseException]] = SimpleQueue()
+    # Python waits at its end for the threads of its own pools.
+    threads = [Thread(target=_work, args=(work, todo, ended), daemon=True) for _ in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    try:
         while True:
-            for item in islice(waiting, 2 * AT_ONCE - len(under_way)):
-                under_way[pool.submit(work, item)] = item
+            for item in islice(waiting, 2 * AT_ONCE - under_way):
+                todo.put((item,))
+                under_way += 1
             if not under_way:
-                return
-            try:
-                for done in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    yield under_way.pop(done), done.exception() or done.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+                break
+            done = ended.get()
+            under_way -= 1
+            yield done
+    except KeyboardInterrupt:
+        threads.clear()
+        raise
+    finally:
+        with suppress(Empty):
+            while True:
+                todo.get_nowait()
+        for _ in range(AT_ONCE):
+            todo.put(None)
+        for thread in threads:
+            thread.join()
+
+
+def _work(
+    work: Callable[[Item], Result],
+    todo: SimpleQueue[tuple[Item] | None],
+    ended: SimpleQueue[tuple[Item, Result | BaseException]],
+) -> None:
+    """Do what is to be done, until there is nothing more."""
+    while (one := todo.get()) is not None:
+        try:
+            ended.put((one[0], work(one[0])))
+        except BaseException as error:  # noqa: BLE001 - whoever asked is told of it
+            ended.put((one[0], error))
