@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -74,10 +74,11 @@ def build(
     settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
     # The next build would take the site for a run, or for a problem.
     refuse_within(settings.out, settings.input_folders, "choose --out outside it")
-    if settings.out.name:  # what has none is told where it is locked
-        # Nothing comes to lie beside what is none of ours.
-        _refuse_foreign(settings.out)
-        _refuse_over(settings)
+    # Nothing comes to lie beside what is none of ours. What can be no place is told below.
+    with suppress(OSError):
+        if settings.out.name:
+            _refuse_foreign(settings.out)
+            _refuse_over(settings)
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
