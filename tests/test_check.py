@@ -20,6 +20,7 @@ from kbsite.model.config import Config
 from kbsite.model.event import Event, Trace, Unknown
 from kbsite.model.finding import Severity
 from kbsite.model.harness import Harness
+from kbsite.proofs import events
 from kbsite.store.files import folder_digest
 from kbsite.store.settings import Settings, read_settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
@@ -643,3 +644,32 @@ def test_many_runs_with_transcripts_are_checked(
     assert read_settings(settings.path) == settings
     errors = [one for one in check([], settings) if one.severity is Severity.ERROR]
     assert errors == []
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["gone", "a link by now"])
+def test_a_file_that_goes_while_its_run_is_checked_is_named_and_other_runs_are_checked(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch, *, linked: bool,
+) -> None:  # fmt: skip
+    settings = make_settings(tmp_path)
+    quote = {"file": "transcript/stdout.jsonl", "event": "L1", "label": "said", "text": "begin"}
+    log = {"stdout.jsonl": b'{"type": "user", "message": {"content": "begin"}}\n'}
+    folders = [
+        make_run(settings.runs / "demo", model=model, transcript=log, audit={"quotes": [quote]})
+        for model in ("one", "two")
+    ]
+    gone = folders[0] / "transcript" / "stdout.jsonl"
+    own = events.__dict__["_shown"]
+
+    def late(*args: Any) -> Any:
+        gone.unlink(missing_ok=True)
+        if linked:
+            gone.symlink_to(folders[1] / "run.json")
+        return own(*args)
+
+    monkeypatch.setattr(events, "_shown", late)
+    told = [one for one in check([settings.runs], settings) if one.severity is Severity.ERROR]
+
+    assert str(gone) in {one.path for one in told}
+    assert "cannot be read any more" in "".join(one.message for one in told)
+    assert not [one for one in told if str(folders[1]) in one.path]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -377,6 +378,22 @@ def test_a_folder_that_cannot_be_listed_has_nothing_deleted(
         publish(storage.at("site"), site)
 
     assert files_of(storage) == before
+
+
+def test_a_file_of_a_site_that_goes_before_it_is_read_is_named_and_nothing_is_sent(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(2)))
+    own = publishing.__dict__["digests"]
+
+    def late(*args: Any) -> Any:
+        (site / "index.html").unlink()
+        return own(*args)
+
+    monkeypatch.setattr(publishing, "digests", late)
+    with pytest.raises(MachineError, match=r"index\.html: cannot be read any more: No such file"):
+        publish(storage.at("site"), site)
+    assert files_of(storage) == {}
 
 
 @pytest.mark.parametrize("name", [".git/config", ".git", ".hg/store/data/a.i", ".svn/wc.db"])

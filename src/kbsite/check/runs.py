@@ -23,7 +23,7 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug
 from kbsite.model.status import Status
-from kbsite.store.files import contents, within
+from kbsite.store.files import Stored, contents, within
 from kbsite.store.grades import earlier_grades
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
@@ -76,12 +76,21 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     except OSError as error:
         yield Finding(Severity.ERROR, str(folder), f"cannot be read: {error.strerror}")
         return
+    try:
+        yield from _checked(stored, every[0], there)
+    except OSError as error:
+        # It was there when the folder was listed.
+        message = f"cannot be read any more: {error.strerror}; check the run again"
+        yield Finding(Severity.ERROR, str(error.filename or folder), message)
+
+
+def _checked(stored: StoredRun, every: list[Stored], there: Known) -> Iterator[Finding]:
     yield from stored.findings
-    yield from manifest_findings(stored, every[0], there.most)
+    yield from manifest_findings(stored, every, there.most)
     yield from _run_remarks(stored, there)
     yield from _grade(stored, there)
-    yield from solution_findings(stored, every[0])
-    yield from own_files_findings(stored, every[0], there)
+    yield from solution_findings(stored, every)
+    yield from own_files_findings(stored, every, there)
     for earlier in earlier_grades(stored):
         yield from earlier.findings
         if earlier.metrics is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -24,6 +25,7 @@ from kbsite.model.config import Config, Redact
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redaction import Span
 from kbsite.redaction.titles import CROWDED, title
+from kbsite.store.at_once import itself
 from kbsite.store.files import contents
 from kbsite.store.problems import is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
@@ -158,7 +160,8 @@ def _covered(folder: Path, quote: Quote, spans: Sequence[Span]) -> list[str]:
     held = [span for span in spans if span.member < 0 and _may_cite(quote, span)]
     rules = set()
     if held and len(text) >= SHORTEST:
-        with (folder / quote.file).open("rb") as stream:
+        # What is gone by now is told where the run is checked.
+        with suppress(OSError), open(folder / quote.file, "rb", opener=itself) as stream:
             for span in held:
                 stream.seek(span.start)
                 value = stream.read(min(span.end - span.start, MOST))

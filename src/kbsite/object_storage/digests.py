@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from kbsite.errors import MachineError
 from kbsite.store.files import Stored
 from kbsite.store.writing import write_bytes
 
@@ -28,7 +29,7 @@ class Digests:
 def digests(files: Iterable[Stored], record: Path) -> dict[str, Digests]:
     """The digests of files by name, those of `record` where size and time are the same.
 
-    OSError where one cannot be read. The record is written anew if it is another one then.
+    MachineError where one cannot be read. The record is written anew if it is another one then.
     """
     try:
         known = msgspec.json.decode(record.read_bytes(), type=dict[str, Digests])
@@ -42,12 +43,16 @@ def digests(files: Iterable[Stored], record: Path) -> dict[str, Digests]:
 
 
 def _digests(file: Stored, known: Digests | None) -> Digests:
-    status = file.path.stat()
-    if known and (known.size, known.changed) == (status.st_size, status.st_mtime_ns):
-        return known
     sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
-    with file.path.open("rb") as stream:
-        while piece := stream.read(1 << 20):
-            sha256.update(piece)
-            md5.update(piece)
+    try:
+        status = file.path.stat()
+        if known and (known.size, known.changed) == (status.st_size, status.st_mtime_ns):
+            return known
+        with file.path.open("rb") as stream:
+            while piece := stream.read(1 << 20):
+                sha256.update(piece)
+                md5.update(piece)
+    except OSError as error:
+        message = f"cannot be read any more: {error.strerror}; publish the site again"
+        raise MachineError(f"{file.at}: {message}") from error
     return Digests(status.st_size, status.st_mtime_ns, sha256.hexdigest(), md5.hexdigest())
