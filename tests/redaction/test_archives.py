@@ -10,14 +10,16 @@ import json
 import lzma
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from kbsite.build import build
-from kbsite.hiding import Hiding
+from kbsite.hiding import Hiding, archives
 from kbsite.model.config import Allowed, Redact
+from kbsite.model.redaction import Span
 from kbsite.store.settings import Settings
 from tests.bench.planted import planted as places_of
 from tests.conftest import MakeRun, MakeSettings
@@ -168,3 +170,76 @@ def packed(how: str, text: str) -> bytes:
         "sealed": b"7z\xbc\xaf\x27\x1c" + bytes(40),
     }
     return ways[how]
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _png(*chunks: bytes) -> bytes:
+    size = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    dot = _chunk(b"IHDR", size), *chunks, _chunk(b"IDAT", zlib.compress(b"\0\0"))
+    return b"".join((b"\x89PNG\r\n\x1a\n", *dot, _chunk(b"IEND", b"")))
+
+
+TEXTS = {
+    "zTXt": lambda text: _chunk(b"zTXt", b"Comment\0\0" + zlib.compress(text)),
+    "iCCP": lambda text: _chunk(b"iCCP", b"profile\0\0" + zlib.compress(text)),
+    "iTXt, compressed": lambda text: _chunk(
+        b"iTXt", b"Comment\0\x01\0en\0Bemerkung\0" + zlib.compress(text)
+    ),
+}
+
+
+@pytest.mark.parametrize("how", list(TEXTS))
+@pytest.mark.parametrize("value", [None, "mail to rowan.hale@some-lab.io"])
+def test_a_png_whose_compressed_text_holds_something_to_hide_is_withheld(
+    settings: Settings, make_run: MakeRun, how: str, value: str | None
+) -> None:
+    text = f"it is {planted(4, 'openai project').secret} " if value is None else value
+    data = _png(TEXTS[how](b"drawn at noon"), TEXTS[how](text.encode()))
+    folder = make_run(settings.runs / "demo", run_id="one", files={"files/a.png": data})
+    plain = _png(TEXTS[how](b"drawn at noon"))
+    clean = make_run(settings.runs / "demo", files={"files/a.png": plain})
+
+    assert [span.rule for span in Hiding(Redact()).of(folder).files["files/a.png"]] == ["archive"]
+    assert Hiding(Redact()).of(clean).files == {}
+
+
+def test_a_text_of_a_png_that_stands_there_as_it_is_is_covered_alone(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    one = planted(4, "openai project")
+    said = b"it is " + one.secret.encode() + b" "
+    plain = _chunk(b"tEXt", b"Comment\0" + said)
+    plain += _chunk(b"iTXt", b"Comment\0\0\0en\0Bemerkung\0" + said)
+    data = _png(plain)
+    folder = make_run(settings.runs / "demo", files={"files/a.png": data})
+    spans = Hiding(Redact()).of(folder).files["files/a.png"]
+
+    assert [data[span.start : span.end].decode() for span in spans] == [one.secret, one.secret]
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        _chunk(b"zTXt", b"Comment\0\0no zlib"),
+        struct.pack(">I", 2**31) + b"zTXt" + b"cut",
+        _chunk(b"zTXt", b"Comment\0\0" + zlib.compress(b"x" * (archives.MEMBER + 1))),
+    ],
+    ids=["broken", "cut", "bomb"],
+)
+def test_a_png_that_nobody_can_look_into_is_withheld(
+    settings: Settings, make_run: MakeRun, chunk: bytes
+) -> None:
+    data = b"\x89PNG\r\n\x1a\n" + chunk
+    folder = make_run(settings.runs / "demo", files={"files/a.png": data})
+
+    assert Hiding(Redact()).of(folder).files["files/a.png"] == (Span(0, len(data), "archive"),)
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n", b"\x89PNG\r\n\x1a\n\0\0\0\x05IDATab"])
+def test_a_png_that_is_cut_is_shown(settings: Settings, make_run: MakeRun, data: bytes) -> None:
+    folder = make_run(settings.runs / "demo", files={"files/a.png": data})
+
+    assert Hiding(Redact()).of(folder).files == {}

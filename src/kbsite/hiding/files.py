@@ -159,7 +159,7 @@ def _opened(file: Stored, start: bytes, look: Look) -> tuple[list[Span], list[St
         return found, []
     with file.stream() as stream:
         spans, crowded = _blocks(stream, file.size, look)
-    if archives.is_wide(start):
+    if archives.is_wide(start) or archives.is_png(start):
         return spans, crowded
     told = [span for span in spans if span.rule not in _BY_CHANCE]
     return _whole(file) if told or crowded else [], []

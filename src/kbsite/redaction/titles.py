@@ -22,8 +22,8 @@ def title(rule: str) -> str:
         DENIED: "value of the list of the site",
         SEEN: "what a rule found elsewhere in the run",
         CROWDED: "lines and strings so full of what rules find that they are hidden whole",
-        ARCHIVE: "archive, or text in UTF-16, that holds something to be hidden, or that nobody "
-        "can look into",
+        ARCHIVE: "archive, picture, or text in UTF-16 that holds something to be hidden, or that "
+        "nobody can look into",
     }
     return own.get(rule) or next((one.title for one in RULES if one.id == rule), rule)
 
