@@ -75,7 +75,7 @@ def test_empty_files_are_shown_where_there_is_nothing_else(tmp_path: Path) -> No
     assert chosen[0].id == "rich"
     held = transcript("fake", files)
     assert held is not None
-    assert held.main.steps == ()
+    assert held.main.steps == []
     assert held.files == ("sessions/a.jsonl",)
 
 
