@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from math import isnan, nan
-from typing import overload
 
 from msgspec import Struct
 
@@ -14,6 +13,7 @@ from kbsite.fold.aside import Aside, Place, Places
 from kbsite.model.event import AnyEvent, ToolResult
 from kbsite.model.transcript import AgentLog, FileDiff, Step
 from kbsite.model.usage import NOTHING, Usage
+from kbsite.on_demand import OnDemand
 
 
 class Told(Struct, frozen=True, array_like=True):
@@ -71,7 +71,7 @@ _KINDS = tuple(kind.name for kind in fields(Usage))
 _UNKNOWN, _LARGEST = -1, 2**63 - 1
 
 
-class Steps(Sequence[Step]):
+class Steps(OnDemand[Step]):
     """The steps of an agent, each made when it is asked for: in memory is where it lies."""
 
     def __init__(self, aside: Aside[Told], steps: Iterable[tuple[Place | None, Step]]) -> None:
@@ -102,16 +102,9 @@ class Steps(Sequence[Step]):
         """How many there are."""
         return len(self._places)
 
-    @overload
-    def __getitem__(self, number: int) -> Step: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Step]: ...
-    def __getitem__(self, number: int | slice) -> Step | list[Step]:
-        """One of them, or several."""
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
+    def made(self, number: int) -> Step:
+        """One of them, by its number from 0; OSError where the file cannot be read."""
         place = self._places[number]
-        number %= len(self._places)
         if place is None:
             return self._whole[number]
         told, elapsed = self._aside.at(place), self._elapsed[number]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kbsite.model.event import Trace
 from kbsite.model.transcript import AgentLog, Transcript
+from kbsite.on_demand import OnDemand
 from kbsite.pages.pauses import with_pauses
 from kbsite.pages.steps import Item
 
@@ -111,8 +112,8 @@ class _Spots:
         return self._row.item(spot)
 
 
-class _Items(Sequence[Item]):
-    """Items of a long transcript, one in memory at a time; some of them are such a row as well."""
+class _Items(OnDemand[Item]):
+    """Items of a long transcript, one in memory at a time."""
 
     def __init__(self, spots: _Spots, within: range) -> None:
         self._spots = spots
@@ -121,14 +122,13 @@ class _Items(Sequence[Item]):
     def __len__(self) -> int:
         return len(self._within)
 
-    @overload
-    def __getitem__(self, number: int) -> Item: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Item]: ...
-    def __getitem__(self, number: int | slice) -> Item | Sequence[Item]:
-        if isinstance(number, slice):
-            return _Items(self._spots, self._within[number])
+    def made(self, number: int) -> Item:
+        """One of them, by its number from 0."""
         return self._spots.item(self._within[number])
+
+    def several(self, chosen: slice) -> Sequence[Item]:
+        """Some of them, one in memory at a time as well."""
+        return _Items(self._spots, self._within[chosen])
 
 
 def items(transcript: Transcript) -> Sequence[Item]:

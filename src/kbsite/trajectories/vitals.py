@@ -6,11 +6,11 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
-from typing import overload
 
 from kbsite.model.event import Notice, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
 from kbsite.model.transcript import Step, Transcript
+from kbsite.on_demand import OnDemand
 from kbsite.trajectories.activity import activity_of
 from kbsite.trajectories.times import Moment, size
 
@@ -106,7 +106,7 @@ def _context(transcript: Transcript) -> tuple[Sequence[ContextSize], tuple[Compa
     return sizes if transcript.aside else tuple(sizes), tuple(compactions)
 
 
-class _ContextSizes(Sequence[ContextSize]):
+class _ContextSizes(OnDemand[ContextSize]):
     """What the steps of some messages say, of which no more is in memory than their numbers."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -120,12 +120,7 @@ class _ContextSizes(Sequence[ContextSize]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @overload
-    def __getitem__(self, number: int) -> ContextSize: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[ContextSize]: ...
-    def __getitem__(self, number: int | slice) -> ContextSize | list[ContextSize]:
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
+    def made(self, number: int) -> ContextSize:
+        """What the step of one of the messages says."""
         step = self._steps[self._numbers[number]]
         return ContextSize(step.anchor, step.elapsed, step.usage.sent or 0)
