@@ -28,9 +28,10 @@ _PUT = (
     " ON CONFLICT (agent, name) DO UPDATE SET value = excluded.value"
 )
 _GET = "SELECT value FROM held WHERE agent = ? AND name = ?"
-_AT_ONCE = 1_000
-"""Values that are written at once: one by one that takes five times as long."""
 _DROP = "DELETE FROM held WHERE agent = ? AND name = ?"
+
+_AT_ONCE = 1_000
+"""Values that are written at once: one by one that takes up to twice as long."""
 
 
 class Lookup(MutableMapping[Name, T]):
@@ -116,12 +117,6 @@ class Lookup(MutableMapping[Name, T]):
     def __len__(self) -> int:
         """How many names there are."""
         return sum(1 for _ in self)
-
-    def clear(self) -> None:
-        """Let all go, and the file: nothing can be asked for any more."""
-        self._recent.clear()
-        self._beside.clear()
-        self._file.close()
 
 
 def by_name(kind: type[T], *, large: bool) -> MutableMapping[Name, T]:
