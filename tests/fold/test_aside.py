@@ -7,12 +7,14 @@ import gc
 import os
 import tracemalloc
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from kbsite import transcripts
+from kbsite.fold import aside as aside_module
 from kbsite.fold.aside import Aside
 from kbsite.fold.steps import Fold
 from kbsite.fold.steps_aside import Steps, Told
@@ -120,12 +122,51 @@ def test_where_the_disk_is_full_what_has_no_room_stays_in_memory(
 def test_a_file_that_lost_its_bytes_is_told() -> None:
     aside = Aside(Told)
     log = Log()
-    steps = told([log.say("x" * 2_000_000), log.say()], aside).main.steps
+    long = "x" * 2_000_000
+    steps = told([log.say(long), log.say(long), log.say()], aside).main.steps
     os.truncate(aside._file, 0)
 
     with pytest.raises(OSError, match="has lost bytes"):
         _ = steps[0]
-    assert steps[1].anchor == "L2"
+    assert steps[2].anchor == "L3"
+
+
+@pytest.mark.parametrize("written", [1, 50_000, 10**9], ids=["written", "in part", "waiting"])
+def test_records_are_read_in_whatever_order(monkeypatch: pytest.MonkeyPatch, written: int) -> None:
+    monkeypatch.setattr(aside_module, "_WRITTEN", written)
+    monkeypatch.setattr(aside_module, "_AHEAD", 1_000)
+    aside = Aside(str)
+    records = [f"{number} " * (number * 37 % 400) for number in range(400)]
+    places = [aside.put(record) for record in records]
+    asked = [*range(400), *reversed(range(400)), *(number * 171 % 400 for number in range(400))]
+    # Two that go through them side by side, one far ahead of the other.
+    asked += chain.from_iterable(zip(range(200), range(200, 400), strict=True))
+
+    assert [aside.at(place) for number in asked if (place := places[number])] == [
+        records[number] for number in asked
+    ]
+
+
+def test_who_goes_from_one_to_the_next_asks_the_system_seldom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, sizes = os.pread, []
+
+    def counted(descriptor: int, size: int, at: int) -> bytes:
+        sizes.append(size)
+        return read(descriptor, size, at)
+
+    monkeypatch.setattr(os, "pread", counted)
+    aside = Aside(str)
+    places = [aside.put("x" * 1_000) for _ in range(2_000)]
+    for place in places:
+        assert place
+        aside.at(place)
+    assert len(sizes) < 20
+    for place in places[::-200]:
+        assert place
+        aside.at(place)
+    assert sum(sizes) < 2_100_000
 
 
 def test_the_file_is_gone_with_the_steps() -> None:

@@ -21,12 +21,17 @@ T = TypeVar("T")
 _WRITTEN = 1_000_000
 """Bytes that are written at once."""
 
+_AHEAD = 128_000
+"""Bytes that are read at once for who goes from one record to the next: for each by itself, to ask
+the system takes longer than to unpack it."""
+
 
 class Aside(Generic[T]):
     """Records of one kind, each by its place in a file without a name.
 
     Copies of this process read from it as well, and all that was put into it before they were made.
-    None is remembered: whoever asks for one goes through all.
+    None is remembered: whoever asks for one goes through all, so that those behind it are read
+    with it.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -38,6 +43,11 @@ class Aside(Generic[T]):
         finalize(self, file.close)
         self._written = 0
         self._waits = bytearray()
+        self._ahead = b""
+        self._begin = 0
+        """Where in the file begins what was read ahead: what is written there stays as it is."""
+        self._end = 0
+        """Where the last record ended that was asked for."""
 
     def put(self, record: T) -> Place | None:
         """Keep a record; its place. None for what cannot be packed.
@@ -71,6 +81,19 @@ class Aside(Generic[T]):
 
     def _read(self, place: Place) -> bytes:
         at, size = place
+        begin = at - self._begin
+        if begin < 0 or begin + size > len(self._ahead):
+            is_near = 0 <= at - self._end < _AHEAD
+            self._end = at + size
+            if not is_near or at + size > self._written:
+                return self._read_alone(place)
+            self._begin, begin = at, 0
+            self._ahead = self._read_alone((at, min(max(size, _AHEAD), self._written - at)))
+        self._end = at + size
+        return self._ahead[begin : begin + size]
+
+    def _read_alone(self, place: Place) -> bytes:
+        at, size = place
         if at >= self._written:
             begin = at - self._written
             return bytes(self._waits[begin : begin + size])
@@ -79,7 +102,7 @@ class Aside(Generic[T]):
             raise OSError(errno.EIO, "a file without a name that this process wrote has lost bytes")
         rest = size - len(data)
         # What was written in part waits in part.
-        return data if not rest else data + self._read((at + len(data), rest))
+        return data if not rest else data + self._read_alone((at + len(data), rest))
 
 
 class Places:
