@@ -35,6 +35,8 @@ _NUMBER = struct.Struct("<I")
 _HEAD = struct.Struct("<cIQ")
 """What precedes all that a copy tells: what it is, of which task, how many bytes follow."""
 _TAKEN, _GIVEN, _RAISED = b"t", b"g", b"r"
+_PIPE = 65_536
+"""Bytes that a pipe holds."""
 
 
 class _Copy(Struct):
@@ -112,18 +114,20 @@ class Crew(Struct, Generic[Task, Given]):
         # A key that ends the build ends its first process, and that ends the others.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.freeze()
+        given = b""
         while taken := os.read(self._queue[0], _NUMBER.size):
             (number,) = _NUMBER.unpack(taken)
-            _tell(stream, _TAKEN, number)
+            # What came of the task before is told with it: of small tasks, most would be telling.
+            _tell(stream, given, _message(_TAKEN, number))
             with nullcontext() if number in self.long else one_core():
                 try:
-                    given = pickle.dumps(self.work(self.tasks[number]), pickle.HIGHEST_PROTOCOL)
+                    given = _message(_GIVEN, number, _packed(self.work(self.tasks[number])))
                 except Exception as error:  # noqa: BLE001 - raised where the tasks come from
-                    _tell(stream, _RAISED, number, packed_error(error))
+                    _tell(stream, _message(_RAISED, number, packed_error(error)))
                     return
-            _tell(stream, _GIVEN, number, given)
             if gc.get_count()[0] > _LEFT:
                 gc.collect()
+        _tell(stream, given)
 
     def _listen(self, ready: selectors.BaseSelector) -> None:
         """Take what the copies tell, until there are none."""
@@ -137,7 +141,7 @@ class Crew(Struct, Generic[Task, Given]):
                     self._feed()
                     if not self._left:
                         ready.unregister(key.fd)
-                elif data := os.read(key.fd, 1 << 20):
+                elif data := os.read(key.fd, _PIPE):
                     self._hear(self._copies[key.fd], data)
                 else:
                     ready.unregister(key.fd)
@@ -185,8 +189,17 @@ class Crew(Struct, Generic[Task, Given]):
                 self._close(end)
 
 
-def _tell(stream: BinaryIO, kind: bytes, number: int, body: bytes = b"") -> None:
-    stream.write(_HEAD.pack(kind, number, len(body)) + body)
+def _packed(given: object) -> bytes:
+    return pickle.dumps(given, pickle.HIGHEST_PROTOCOL)
+
+
+def _message(kind: bytes, number: int, body: bytes = b"") -> bytes:
+    return _HEAD.pack(kind, number, len(body)) + body
+
+
+def _tell(stream: BinaryIO, *messages: bytes) -> None:
+    for message in messages:
+        stream.write(message)
     stream.flush()
 
 
