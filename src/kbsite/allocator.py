@@ -9,7 +9,8 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """What mallopt of glibc calls M_TRIM_THRESHOLD and M_MMAP_THRESHOLD."""
 
 _KEPT = 32 << 20
-"""Bytes: as many as glibc takes for the larger of them on systems of 64 bits."""
+"""Bytes from which a piece comes from the system by itself: no larger figure is taken by glibc on
+systems of 64 bits."""
 
 
 def keep_freed() -> None:
