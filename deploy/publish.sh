@@ -118,8 +118,13 @@ cd "$1"
 if command -v flock >/dev/null; then exec 9>.publish.lock && flock 9; fi
 mv "releases/$2.partial" "releases/$2"
 ln -s "releases/$2" "current.$2"
-# -T: onto the link, not into the folder that it leads to; one rename, so that there is always one.
-mv -T "current.$2" current
+# Onto the link, not into the folder that it leads to; one rename, so that there is always one: -T
+# says so to the mv of GNU and BusyBox, -h to that of FreeBSD and macOS.
+said=$(mv -T "current.$2" current 2>&1) || mv -fh "current.$2" current 2>/dev/null || {
+  rm -rf "current.$2" "releases/$2"
+  echo "$1/current: cannot be led to the new release; the release before stays: $said" >&2
+  exit 3
+}
 # Releases that were cut short, then all but the last; whatever clocks say, never this one.
 find . -mindepth 1 -maxdepth 1 -name 'current.[0-9]*T[0-9]*Z-*' -cmin +1440 -exec rm -f {} +
 find releases -mindepth 1 -maxdepth 1 -name '[0-9]*T[0-9]*Z-*.partial' -cmin +1440 -exec rm -rf {} +

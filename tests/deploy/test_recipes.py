@@ -332,3 +332,60 @@ def test_a_site_that_was_not_sent_whole_is_not_published_and_takes_no_room(
     assert ("built anew" in done.stderr) == (ends == 0)
     assert (there / "current").resolve() == first
     assert list((there / "releases").iterdir()) == [first]
+
+
+BSD_MV = """#!/bin/sh
+case $1 in
+  -T) echo "mv: illegal option -- T" >&2; exit 64 ;;
+  -h | -fh | -hf) [ -n "$KNOWS_H" ] || { echo "mv: illegal option -- h" >&2; exit 64; }
+    shift; exec "$REAL" -T "$@" ;;
+  *) exec "$REAL" "$@" ;;
+esac
+"""
+COPIES = """#!/bin/sh
+for last; do before=$at at=$last; done
+cp -R "$before." "$at"
+"""
+
+
+@pytest.fixture(name="on_bsd")
+def _on_bsd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose mv knows no -T, as those of FreeBSD and macOS; and an rsync that copies all."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in (("mv", BSD_MV), ("rsync", COPIES)):
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("REAL", str(shutil.which("mv")))
+    monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("on_bsd")
+def test_a_host_whose_mv_is_no_gnu_one_is_published_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KNOWS_H", "1")
+    there = tmp_path / "there"
+    for text in ("a", "b"):
+        done = published(_made(tmp_path / text, text, 1), there)
+        assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+        assert (there / "current" / "index.html").read_text() == text
+    assert [path.name for path in there.iterdir() if path.is_symlink()] == ["current"]
+
+
+@pytest.mark.usefixtures("on_bsd")
+def test_where_no_mv_replaces_a_link_that_is_said_and_the_last_release_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tmp_path / "there"
+    monkeypatch.setenv("KNOWS_H", "1")
+    assert published(_made(tmp_path / "a", "a", 1), there).returncode == 0
+    held = sorted(there.iterdir()), sorted((there / "releases").iterdir())
+    monkeypatch.setenv("KNOWS_H", "")
+    done = published(_made(tmp_path / "b", "b", 2), there)
+
+    assert done.returncode == 3
+    assert "illegal option -- T" in done.stderr
+    assert "the release before stays" in done.stderr
+    assert (there / "current" / "index.html").read_text() == "a"
+    assert (sorted(there.iterdir()), sorted((there / "releases").iterdir())) == held
