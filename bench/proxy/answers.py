@@ -117,4 +117,6 @@ def _sentence(error: dict[str, Any]) -> str:
     # Who passes requests on to others, as OpenRouter does, quotes here what those said.
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    return f"{said}: {raw}" if isinstance(raw, str) and raw else said
+    if not isinstance(raw, str) or not raw:
+        return said
+    return f"{said}: {error_text(raw.encode(errors='replace'))}"

@@ -49,20 +49,32 @@ _BY_STATUS = {
 
 _BY_WORD = (
     (Trouble.CREDIT, ("insufficient_quota", "insufficient balance", "exceeded_current_quota",
-                      "billing_error", "credit balance", "payment required", "billing hard limit",
-                      "billing_hard_limit", "billing_not_active", "specified api usage limits",
-                      "used all available credits", "run out of credits", "arrearage",
-                      "overdue account", "key limit exceeded")),
+                      "billing_error", "your credit balance", "credit balance", "payment required",
+                      "billing hard limit", "billing_hard_limit", "billing_not_active",
+                      "you have reached your specified api usage limits",
+                      "specified api usage limits", "used all available credits",
+                      "run out of credits", "arrearage", "overdue account", "key limit exceeded")),
     (Trouble.AUTH, ("authentication_error", "invalid_api_key", "api_key_invalid",
-                    "incorrect api key", "unauthenticated")),
+                    "incorrect api key", "api key not valid", "unauthenticated")),
     (Trouble.ACCESS, ("permission_error", "permission_denied")),
     (Trouble.MODEL, ("model_not_found", "model not found", "model not exist", "invalid_model",
-                     "invalid model", "not a valid model", "unknown model")),
+                     "invalid model", "is not a valid model", "not a valid model",
+                     "unknown model")),
     (Trouble.RATE, ("rate_limit", "resource_exhausted", "too_many_requests")),
     (Trouble.OVERLOAD, ("overloaded", "unavailable", "slow_down", "capacity")),
     (Trouble.REQUEST, ("invalid_request", "invalid_prompt", "invalid_argument", "not_found",
                        "context_length")),
 )  # fmt: skip
+
+_OF_ACCOUNT = (401, 402, 403, 429)
+"""Statuses of answers that do not judge what a request asks for, so that they repeat nothing of
+it but the model's name."""
+
+_PASSED_ON = "provider returned error: "
+"""What stands before an answer of another provider, as OpenRouter says."""
+
+_OF_KEYS = ": extra inputs"
+"""How Anthropic goes on after it has repeated a key that it does not know."""
 
 _WORDS_COUNT = {
     (400, Trouble.AUTH), (403, Trouble.AUTH),  # as Google says that a key is wrong
@@ -93,7 +105,7 @@ def _named(exchange: Exchange) -> Trouble:
     if _worded(asked):
         # The model that a request names is often repeated, and it may name what it likes.
         said = said.replace(asked, "")
-    worded = _worded(said)
+    worded = _worded(said, anywhere=status in _OF_ACCOUNT)
     if worded is Trouble.CREDIT or status < 400:
         return worded or Trouble.SERVER
     if worded and (status, worded) in _WORDS_COUNT:
@@ -101,8 +113,30 @@ def _named(exchange: Exchange) -> Trouble:
     return _BY_STATUS.get(status) or (Trouble.SERVER if status >= 500 else Trouble.REQUEST)
 
 
-def _worded(error: str) -> Trouble | None:
-    return next((kind for kind, words in _BY_WORD if any(word in error for word in words)), None)
+def _worded(error: str, *, anywhere: bool = True) -> Trouble | None:
+    """What words of an error say.
+
+    Where an answer may repeat what the request holds, an agent's own words, those that somebody
+    would have to mend something for count only where the provider itself begins to speak.
+    """
+    for kind, words in _BY_WORD:
+        within = _begins if kind.to_mend and not anywhere else str.__contains__
+        if any(within(error, word) for word in words):
+            return kind
+    return None
+
+
+def _begins(error: str, word: str) -> bool:
+    """Whether a word is the kind of an error, or several begin what is said of it."""
+    kind, colon, said = error.partition(": ")
+    if not colon or " " in kind:
+        kind = said = error
+    if said.startswith(_PASSED_ON):
+        return _begins(said.removeprefix(_PASSED_ON), word)
+    if " " not in word:
+        return kind.startswith(word)
+    # The name of a model may stand before it.
+    return _OF_KEYS not in said and said.startswith((word, f"{said.partition(' ')[0]} {word}"))
 
 
 def sentence(exchange: Exchange, provider: str) -> str:

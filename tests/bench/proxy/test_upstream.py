@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from bench.providers import Dialect, Provider, load_providers
+from bench.proxy.answers import error_text
 from bench.proxy.form import Exchange, Outcome
 from bench.proxy.troubles import Trouble, sentence, trouble
 from bench.proxy.upstream import CREDENTIALS, Kind, Upstream, passing
@@ -141,6 +143,57 @@ def test_the_name_of_a_model_that_a_provider_repeats_says_nothing() -> None:
     told = exchange(Outcome.ERROR, 429, "insufficient_quota: model m")
     assert trouble(replace(told, model="m")) is Trouble.CREDIT
     assert trouble(replace(told, model="")) is Trouble.CREDIT
+
+
+@pytest.mark.parametrize("status", [200, 400, 422, 500])
+@pytest.mark.parametrize("said", [
+    "invalid_request_error: Unrecognized request argument supplied: {}",
+    "invalid_request_error: Invalid value: '{}'. Supported values are: 'system' and 'user'.",
+    "invalid_request_error: {}: Extra inputs are not permitted",
+    "invalid_request_error: tools.0.{}: Extra inputs are not permitted",
+    "invalid_request_error: messages.1.role: Input should be 'user' or 'assistant', got '{}'",
+    "INVALID_ARGUMENT: Invalid JSON payload received. Unknown name \"{}\": Cannot find field.",
+    "400: Provider returned error: invalid_request_error: Unknown field: {}",
+])  # fmt: skip
+@pytest.mark.parametrize("word", [
+    "insufficient_quota", "billing_error", "your credit balance is too low", "insufficient balance",
+    "authentication_error", "incorrect api key", "API_KEY_INVALID", "permission_denied",
+    "model_not_found", "unknown model",
+])  # fmt: skip
+def test_what_a_provider_repeats_of_a_request_says_nothing(
+    status: int, said: str, word: str
+) -> None:
+    """An agent can send such requests from a shell: all sessions of its provider would wait."""
+    found = trouble(exchange(Outcome.ERROR, status, said.format(word)))
+    assert found is not None
+    assert not found.to_mend
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"type": "invalid_request_error", "message": "Your credit balance is too low to access"
+          " the Anthropic API. Please go to Plans & Billing."}, Trouble.CREDIT),
+        ({"type": "Arrearage", "code": "Arrearage", "message": "Access denied, please make sure"
+          " your account is in good standing."}, Trouble.CREDIT),
+        ({"code": 400, "status": "INVALID_ARGUMENT",
+          "message": "API key not valid. Please pass a valid API key."}, Trouble.AUTH),
+        ("Incorrect API key provided: xa***ab. You can obtain one.", Trouble.AUTH),
+        ({"code": 400, "message": "x/y is not a valid model ID"}, Trouble.MODEL),
+        ({"code": 400, "message": "Provider returned error", "metadata": {"raw": json.dumps(
+            {"error": {"type": "insufficient_quota", "message": "You exceeded it."}})}},
+         Trouble.CREDIT),
+        ({"code": 400, "message": "Provider returned error", "metadata": {"raw": json.dumps(
+            {"type": "error", "error": {"type": "invalid_request_error",
+                                        "message": "Your credit balance is too low."}})}},
+         Trouble.CREDIT),
+    ],
+)  # fmt: skip
+def test_what_a_provider_itself_says_of_key_and_account_is_heard(
+    body: object, expected: Trouble
+) -> None:
+    said = error_text(json.dumps({"error": body}).encode())
+    assert trouble(exchange(Outcome.ERROR, 400, said)) is expected
 
 
 def test_what_is_not_the_providers_doing_is_no_trouble() -> None:
