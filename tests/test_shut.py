@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from kbsite import cli
 from kbsite.build import Built, build
 from kbsite.check import check
 from kbsite.check.fixes import fix
@@ -213,11 +216,83 @@ def test_a_file_that_fails_while_it_is_read_costs_its_run_s_page_and_tells_no_pa
     monkeypatch.setattr(files, "read_at_once", failing)
     found = {one.path: one.message for one in build(settings).findings}
 
-    why = "the page cannot be made: OSError: Input/output error"
+    why = "the page cannot be made: OSError: Input/output error: solution.py"
     assert found["runs/three/index.html"] == why
     assert "demo/index.html" not in found
     for path in settings.out.rglob("*.html"):
         assert str(settings.runs) not in path.read_text()
+
+
+def test_a_transcript_that_fails_while_it_is_read_is_named(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = make_settings(tmp_path, site={"redact": {"on": False}})
+    told = {"home/.claude/projects/p/s.jsonl": b'{"type":"user"}\n' * 9}
+    run = make_run(settings.runs / "demo", run_id="one", transcript=told)
+    opened = at_once.itself
+
+    def failing(path: str, flags: int) -> int:
+        # What another process has in memory is a regular file whose first page is not there.
+        return opened("/proc/self/mem" if path.endswith(".jsonl") else path, flags)
+
+    monkeypatch.setattr(files, "itself", failing)
+    found = {one.path: one.message for one in build(settings).findings}
+
+    why = "OSError: Input/output error: home/.claude/projects/p/s.jsonl"
+    assert found[str(run)] == f"not all alarms could be looked for: {why}"
+    assert found["runs/one/index.html"] == f"the page cannot be made: {why}"
+    for path in settings.out.rglob("*.html"):
+        assert str(settings.runs) not in path.read_text()
+
+
+@pytest.mark.parametrize("why", [errno.ENOENT, errno.ELOOP, errno.EIO])
+@pytest.mark.parametrize("name", ["solution.py", "transcript/stdout.jsonl"])
+@pytest.mark.parametrize("words", [["audit", "show"], ["build", "--single-file"]])
+def test_who_asks_for_one_run_is_told_which_of_its_files_went_meanwhile(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], name: str, words: list[str], why: int,
+) -> None:  # fmt: skip
+    told = {"stdout.jsonl": b'{"type":"user"}\n' * 9}
+    run = make_run(settings.runs / "demo", run_id="three", transcript=told)
+    seen = []
+
+    def going(path: str, flags: int) -> int:
+        if path == str(run / name):
+            seen.append(path)
+            # That it can be opened is looked at once, before it is read.
+            if len(seen) > 1:
+                raise OSError(why, os.strerror(why), path)
+        return at_once.itself(path, flags)
+
+    def read(path: str, size: int) -> bytes:
+        os.close(going(path, os.O_RDONLY))
+        return at_once.read_at_once(path, size)
+
+    monkeypatch.setattr(files, "itself", going)
+    monkeypatch.setattr(files, "read_at_once", read)
+    monkeypatch.chdir(settings.out.parent)
+    monkeypatch.setattr(sys, "argv", ["kbsite", *words, "three"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+
+    said = f"{run / name}: Input/output error"
+    if why != errno.EIO:
+        said = f"{run / name}: cannot be read any more: {os.strerror(why)}; it was there just now"
+    assert said in capsys.readouterr().err
+    assert ended.value.code == (3 if why == errno.EIO else 1)
+
+
+def test_who_may_read_a_file_whose_disk_fails_is_told_of_no_mode(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(path: str, flags: int) -> int:
+        if path.endswith("one/solution.py"):
+            raise OSError(errno.EIO, "Input/output error", path)
+        return at_once.itself(path, flags)
+
+    monkeypatch.setattr(files, "itself", failing)
+    (found,) = files.within(1 << 20, files.contents(settings.runs / "demo" / "one"))[1]
+    assert found.told == "Input/output error"
 
 
 @pytest.mark.parametrize("command", ["queue", "stats", "scan"])

@@ -77,3 +77,11 @@ def of_machine(error: OSError) -> MachineError | None:
         return None
     place = f"{error.filename}: " if error.filename else ""
     return MachineError(f"{place}{error.strerror}")
+
+
+def of_run(error: OSError) -> InputError | None:
+    """What a person is told of a run's file that went since it was seen; None for other errors."""
+    if not error.filename or not getattr(error, "__notes__", ()):
+        return None
+    message = f"cannot be read any more: {error.strerror}; it was there just now, try again"
+    return InputError(message, path=error.filename)

@@ -15,7 +15,7 @@ import click
 from kbsite import __version__
 from kbsite.cli.beside import OpenGroup
 from kbsite.cli.lazy import with_help
-from kbsite.errors import KbsiteError, of_machine
+from kbsite.errors import KbsiteError, of_machine, of_run
 
 COMMANDS = {
     "audit": ("kbsite.cli.audit:audit", "Read runs, and write down what an auditor finds."),
@@ -64,7 +64,7 @@ def main() -> None:
     except KbsiteError as error:
         _end(error)
     except OSError as error:
-        told = of_machine(error)
+        told = of_machine(error) or of_run(error)
         if told is None:
             raise
         _end(told)

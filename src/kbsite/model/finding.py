@@ -49,6 +49,8 @@ def one_line(text: str) -> str:
 
 def failure_of(error: Exception) -> str:
     """What went wrong, on one line that a site may show: it tells no path of this machine."""
-    # What a system says of a file names it by where it lies.
-    what = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return one_line(f"{type(error).__name__}: {what}")
+    if not isinstance(error, OSError) or not error.strerror:
+        return one_line(f"{type(error).__name__}: {error}")
+    # What a system says of a file names it by where it lies; a run's file is noted by its name.
+    named = "".join(f": {name}" for name in getattr(error, "__notes__", ()))
+    return one_line(f"{type(error).__name__}: {error.strerror}{named}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sys import intern
+from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
 from kbsite.errors import ENTERABLE, READABLE, InputError
@@ -60,15 +62,58 @@ class Stored:
 
     def stream(self) -> io.BufferedReader:
         """What the file itself holds; OSError where it cannot be read, or a link stands there."""
-        # A path takes longer to be made than most files to be opened.
-        return open(self.at, "rb", opener=itself)
+        with _NotedIn(self):
+            return io.BufferedReader(_Noting(self))
 
     def read(self) -> bytes:
         """All that `open` gives."""
         if not self.hidden:
-            return read_at_once(self.at, self.size)
+            with _NotedIn(self):
+                return read_at_once(self.at, self.size)
         with self.open() as stream:
             return stream.read()
+
+
+class _NotedIn:
+    """What goes wrong within tells where a file lies, and has its name in the run as its note.
+
+    While a file is read, the system says neither.
+    """
+
+    __slots__ = ("_at", "_name")
+
+    def __init__(self, file: Stored) -> None:
+        self._at, self._name = file.at, file.name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        if isinstance(error, OSError):
+            error.filename = error.filename or self._at
+            error.add_note(self._name)
+
+
+class _Noting(io.FileIO):
+    """A file that notes its name where it cannot be read on."""
+
+    def __init__(self, file: Stored) -> None:
+        self._noted = _NotedIn(file)
+        # A path takes longer to be made than most files to be opened.
+        super().__init__(file.at, "rb", opener=itself)
+
+    def readinto(self, room: Buffer, /) -> int:
+        """Read what fits; how many bytes that was."""
+        with self._noted:
+            return super().readinto(room)
+
+    def readall(self) -> bytes:
+        """Read all that is left."""
+        with self._noted:
+            return super().readall()
 
 
 def numbered(files: Iterable[Stored]) -> tuple[Stored, ...]:
@@ -138,6 +183,10 @@ def unread(file: Stored) -> str:
     return ""
 
 
+_DENIED = frozenset(map(os.strerror, (errno.EACCES, errno.EPERM)))
+"""How a system says that a user may not."""
+
+
 def within(
     most: int,
     found: tuple[list[Stored], list[Refused]],
@@ -154,7 +203,8 @@ def within(
         if file.size > most:
             refused.append(Refused(file.name, large))
         elif why := why_not(file):
-            refused.append(Refused(file.name, why, READABLE, Severity.ERROR))
+            cure = READABLE if why in _DENIED else ""
+            refused.append(Refused(file.name, why, cure, Severity.ERROR))
         else:
             kept.append(file)
     return kept, [*found[1], *refused]

@@ -12,7 +12,6 @@ from kbsite.cli.audit.printing import safe, titled
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof
-from kbsite.store.at_once import read_at_once
 from kbsite.store.files import Stored
 from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
 
@@ -66,7 +65,7 @@ def sources(stored: StoredRun, marked: Marks, *, colour: bool) -> Iterator[str]:
 
 
 def _listing(file: Stored, signs: Mapping[int, str], *, colour: bool) -> Iterator[str]:
-    data = read_at_once(file.at, file.size) if file.size <= LONGEST else b"\0"
+    data = file.read() if file.size <= LONGEST else b"\0"
     # A few stand in texts by mistake, or to hide something; machine code is full of them.
     if file.size > LONGEST or data.count(b"\0") * 20 > len(data):
         yield f"  Not shown: {file.size} bytes, {'too long' if file.size > LONGEST else 'no text'}."
