@@ -113,7 +113,7 @@ def _status(work: Work, given: Given, front: Front) -> int:
             front.give(json.dumps(as_data(ledger)))
         else:
             front.table(HEADINGS, rows(ledger))
-            front.give("\n".join(lines(ledger, time(), work.board)))
+            front.give("\n".join(lines(ledger, time(), work.board, work.tries)))
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,6 +13,7 @@ from time import monotonic, sleep, time
 
 from bench.sweeps.cells import cells
 from bench.sweeps.claims import claimed
+from bench.sweeps.ending import SILENT_SECONDS, Endings
 from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.notes import Notes, notes
@@ -25,15 +25,12 @@ from bench.sweeps.sheet import Contender
 from bench.sweeps.shelf import Matched, OnShelf, Shelf, match, set_aside
 from bench.sweeps.slots import Slots
 from bench.sweeps.states import LONGEST_FACTOR, OPEN, Kind, State
-from bench.sweeps.tries import Task, at_work, end, holder, read_task, write_task
+from bench.sweeps.tries import Task, at_work, holder, read_task, write_task
 from bench.sweeps.works import Work
 from kbsite.errors import InputError, MachineError
 
 LOOK_SECONDS = 0.5
 """Between two looks at everything."""
-
-PATIENCE_SECONDS = 90.0
-"""How long a session that was told to end may take, before it is killed."""
 
 ABANDONED_SECONDS = 60.0
 """A run's folder is hidden for a moment; after so long nobody will ever show it."""
@@ -73,14 +70,6 @@ class Clock:
     """Seconds since some moment, which only grow."""
 
 
-@dataclass
-class _Stopping:
-    """A try that was told to end."""
-
-    since: float
-    killed: bool = False
-
-
 @dataclass(kw_only=True)
 class Driver:
     """Drives one sweep. Whoever makes one holds the sweep's lock."""
@@ -113,7 +102,7 @@ class Driver:
         )  # fmt: skip
         self._refusals = Refusals()
         self._adopted: set[str] = set()
-        self._stopping: dict[str, _Stopping] = {}
+        self._endings = Endings(self.work.tries, self.executor, steady)
         self._there: Matched | None = None
         self._over: list[Finished] = []
         self._short = ""
@@ -224,10 +213,12 @@ class Driver:
         elsewhere = Wish(self.ledger.told(WISH) or Wish.GO.value)
         wish = Wish.strongest(self.wish(), elsewhere)
         self._watch_refusals()
+        self._end_silent()
         if wish is Wish.GO and self._room():
             self._start()
         elif wish is Wish.END:
-            self._end_all()
+            for one in self.ledger.open_tries():
+                self._endings.end(one.id)
         return bool(self.ledger.open_tries()) or (wish is Wish.GO and self._more())
 
     def _more(self) -> bool:
@@ -258,7 +249,7 @@ class Driver:
             self._settled(one, finished)
 
     def _settled(self, one: Try, finished: Finished | None) -> None:
-        self._stopping.pop(one.id, None)
+        self._endings.over(one.id)
         self._settling.settle(one, finished)
 
     def _watch_refusals(self) -> None:
@@ -346,24 +337,19 @@ class Driver:
             self._over.append(Finished(id=task.id, exit_code=None, detail=str(error)))
             self._end_over()
 
-    def _end_all(self) -> None:
-        """Tell all that runs to end; kill what does not."""
-        now = self.clock.steady()
-        for one in self.ledger.open_tries():
-            stopping = self._stopping.get(one.id)
-            if stopping is None:
-                self._stopping[one.id] = _Stopping(now)
-                end(self.work.tries / one.id, signal.SIGTERM)
-            elif not stopping.killed and now - stopping.since >= PATIENCE_SECONDS:
-                stopping.killed = True
-                end(self.work.tries / one.id, signal.SIGKILL)
-                self.executor.call_off(one.id)
+    def _end_silent(self) -> None:
+        """End the grades that give no sign of life, which keep what they run on from others."""
+        for one in self._endings.end_silent(self.ledger.open_tries()):
+            label = self.ledger.cell(one.cell).cell.label
+            self.say(f"{label}: its grade has told nothing for {_SILENT}; it is ended")
 
     def _tell(self, told: Callable[[str, float | None], None]) -> None:
         counts = self.ledger.counts()
         whole = sum(counts.values())
         told(words(counts), counts[State.DONE] / whole if whole else 1.0)
 
+
+_SILENT = f"{SILENT_SECONDS / 3600:.0f} hours"
 
 _ALL: Asked = ("", None)
 """Stands for all providers."""

@@ -17,7 +17,7 @@ from bench.sweeps.refusals import MOST_SHOWN, answered, failure
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
-from bench.sweeps.tries import ELSEWHERE, ERR, STOP, clear, holder, read_first
+from bench.sweeps.tries import ELSEWHERE, ERR, SILENT, STOP, clear, holder, read_first
 from kbsite.model.finding import one_line
 from kbsite.model.status import EndReason
 
@@ -144,7 +144,8 @@ class Settling:
 
     def _explained(self, one: Try, finished: Finished | None, ended: _Ended) -> _Ended:
         """A try that left nothing, told apart by what is known of its process."""
-        if self._asked_to_stop(one):
+        silent = (self.tries / one.id / SILENT).exists()
+        if self._asked_to_stop(one) and not silent:
             return replace(ended, outcome=Outcome.STOPPED)
         said = self._last_words(one)
         refused = finished is not None and finished.exit_code in REFUSALS
@@ -152,6 +153,8 @@ class Settling:
         if refused and said and _TRACE not in said:
             return replace(ended, outcome=Outcome.REFUSED, detail=said[-MOST_SHOWN:])
         more = [f"on {host}"] if (host := self._other_host(one)) else []
+        if silent:
+            more.append("it gave no sign of life, and was ended")
         if finished is not None and finished.detail:
             more.append(finished.detail)
         if said:

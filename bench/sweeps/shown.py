@@ -14,10 +14,12 @@ from bench.sweeps.driver import WISH, Wish, slots_of, words
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.notes import notes
 from bench.sweeps.plan import duration
+from bench.sweeps.refusals import MOST_SHOWN
 from bench.sweeps.room import short
-from bench.sweeps.states import State
-from bench.sweeps.tries import Holder, alive
+from bench.sweeps.states import Kind, State
+from bench.sweeps.tries import ERR, SILENT, Holder, alive, read_first
 from kbsite.model.counts import number_of
+from kbsite.model.finding import one_line
 
 DRIVER = "driver"
 """Name under which the ledger holds the process that drives the sweep."""
@@ -51,8 +53,11 @@ def rows(ledger: Ledger) -> list[tuple[str, ...]]:
     return [(label, *(str(counts[label][state]) for state in State)) for label in sorted(counts)]
 
 
-def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
-    """How far a sweep is, what is under way, what failed and why; `board` is its folder."""
+def lines(ledger: Ledger, now: float, board: Path, tries: Path | None = None) -> list[str]:
+    """How far a sweep is, what is under way, what failed and why; `board` is its folder.
+
+    `tries` is the folder of its tries: what grades under way told last is read there.
+    """
     held = {one.cell.key: one for one in ledger.cells()}
     told = [f"{words(ledger.counts())}; {_driven(ledger)}", *filter(None, [short(board)])]
     driven = driver_of(ledger) is not None
@@ -61,6 +66,8 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
         # A driver that is there finds out by itself, and an engine may not have started it yet.
         dead = not driven and not claimed(board, one.cell)
         told.append(_under_way(one, held[one.cell], now, dead=dead))
+        if tries is not None and one.kind is Kind.GRADE and not dead:
+            told[-1] += _sign_of_life(tries / one.id, now)
     wanted = [one for one in held.values() if one.wanted]
     told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
     told += list(_put_off(wanted, now))
@@ -70,6 +77,10 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
         told.append(f"asked for before, and not any more: {number_of(gone, 'cell')}")
     return told
 
+
+_JUST_NOW = 120.0
+"""Seconds since which what a grade told last needs no time beside it."""
+_MOST_ERR = 4096
 
 _DEAD = "; nothing works on it any more: `run` finds out what is left of it"
 
@@ -95,6 +106,21 @@ def _open(ledger: Ledger) -> bool:
 def _under_way(one: Try, held: Held, now: float, *, dead: bool) -> str:
     since = duration(max(0.0, now - one.begun))
     return f"{held.state.value} for {since}: {held.cell.label}{_DEAD if dead else ''}"
+
+
+def _sign_of_life(folder: Path, now: float) -> str:
+    """What a grade told last, and when, unless that was just now; empty where nothing is known."""
+    path = folder / ERR
+    try:
+        status = path.lstat()
+        said = read_first(path, _MOST_ERR, max(0, status.st_size - _MOST_ERR))
+    except OSError:
+        return ""
+    last = one_line(said.decode("utf-8", "replace").strip().rpartition("\n")[2])[:MOST_SHOWN]
+    silent = max(0.0, now - status.st_mtime)
+    ago = f", {duration(silent)} ago" if silent >= _JUST_NOW else ""
+    ended = "; told to end, as it gave no sign of life" if (folder / SILENT).exists() else ""
+    return f"; {last}{ago}{ended}" if last else f"{ago}{ended}"
 
 
 def _elsewhere(wanted: Iterable[Held], board: Path) -> Iterable[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.sweeps.claims import CLAIMS
-from bench.sweeps.driver import PATIENCE_SECONDS
+from bench.sweeps.ending import PATIENCE_SECONDS, SILENT_SECONDS
 from bench.sweeps.executors.on_ray import GRADE, PROVIDER, SUBREAPER
 from bench.sweeps.executors.on_slurm import MINUTES
 from bench.sweeps.outages import TELLING
@@ -46,6 +46,7 @@ def test_every_engine_is_told(engine: Engine) -> None:
         f"less than {LEAST_BYTES >> 30} GiB is free",
         f".sweeps/{CLAIMS}/",
         f"SIGKILL after {PATIENCE_SECONDS:.0f} s",
+        f"has told nothing for {SILENT_SECONDS / 3600:.0f} hours",
         f"within {WINDOW_SECONDS:.0f} s that say that there are too many requests",
         f"{SUBREAPER}=1 ray start",
         f"`{PROVIDER}<id>`",

@@ -13,16 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from bench.grading.setting import Patience
 from bench.sealed import json_bytes, write_whole
 from bench.sweeps.cells import cells
-from bench.sweeps.driver import PATIENCE_SECONDS, Wish, words
+from bench.sweeps.driver import Wish, words
+from bench.sweeps.ending import PATIENCE_SECONDS, SILENT_SECONDS
 from bench.sweeps.executors.local import popen
 from bench.sweeps.refusals import LOG
 from bench.sweeps.shelf import Shelf
-from bench.sweeps.shown import HEADINGS, as_data, lines, rows
+from bench.sweeps.shown import HEADINGS, as_data, lines, note_driver, rows
 from bench.sweeps.slots import CALM_SECONDS
 from bench.sweeps.states import Kind, Outcome, State
-from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, write_task
+from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, this_process, write_task
 from bench.sweeps.works import Work
 from kbsite.model.status import EndReason
 from kbsite.store.folders import BEGUN
@@ -325,6 +327,51 @@ def test_a_second_wish_ends_what_runs_once_and_kills_it_if_it_does_not(one: Scen
     assert asked_to_end(session.folder) == signal.SIGKILL
     one.step()
     assert one.engine.called_off == [session.id]
+
+
+def test_a_grade_that_tells_nothing_for_too_long_is_ended_and_is_lost(one: Scene) -> None:
+    one.step()
+    one.leaves(one.sessions()[0])
+    one.step()
+    (grade,) = one.grades()
+    one.step(SILENT_SECONDS)
+    assert asked_to_end(grade.folder) is None, "no engine has started it"
+    (grade.folder / ERR).write_text("round 1 of 5: importing\n")
+    one.step()
+    one.step(SILENT_SECONDS - 1)
+    (grade.folder / ERR).write_text("round 1 of 5: importing\nround 1 of 5: calling, square\n")
+    one.step(2)
+    one.step(SILENT_SECONDS - 1)
+    assert asked_to_end(grade.folder) is None
+    note_driver(one.ledger, this_process())
+    told = lines(one.ledger, time.time() + 7100, one.work.board, one.work.tries)
+    assert "calling, square, 1 h 58 min ago" in "\n".join(told)
+    one.step(1)
+    assert asked_to_end(grade.folder) == signal.SIGTERM
+    one.step(PATIENCE_SECONDS)
+    assert asked_to_end(grade.folder) == signal.SIGKILL
+    told = lines(one.ledger, time.time(), one.work.board, one.work.tries)
+    assert "told to end, as it gave no sign of life" in "\n".join(told)
+
+    one.engine.ends(grade, -9)
+    one.step()
+    held = one.held(only(one))
+    assert (held.state, held.tally.lost) == (State.RAN, 1)
+    assert "gave no sign of life" in (held.detail or "")
+
+
+def test_a_session_that_tells_nothing_is_its_supervisors_to_end(one: Scene) -> None:
+    one.step()
+    (session,) = one.sessions()
+    (session.folder / ERR).write_text("")
+    one.step()
+    one.step(2 * SILENT_SECONDS)
+    assert asked_to_end(session.folder) is None
+
+
+def test_no_step_of_a_grade_takes_as_long_as_it_may_be_silent() -> None:
+    usual = Patience()
+    assert 2 * (usual.build + usual.setup + usual.shape) < SILENT_SECONDS
 
 
 def test_what_was_stopped_is_moved_aside_and_is_no_failure(one: Scene) -> None:

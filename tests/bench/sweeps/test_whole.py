@@ -58,6 +58,27 @@ def test_a_sweep_of_several_contenders_ends_with_all_that_can_be_done(tmp_path: 
     assert [one for one in check([work.places.runs]) if one.severity.value == "error"] == []
 
 
+def test_a_grade_that_hangs_is_ended_and_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("SILENT_SECONDS", 1.0), ("PATIENCE_SECONDS", 0.2)):
+        monkeypatch.setattr(f"bench.sweeps.ending.{name}", seconds)
+    models = [contender(model="works", variant="hangs"), contender(model="works")]
+    retries = {"lost": 1, "backoff_seconds": 0.05}
+    work = works(tmp_path, contenders=models, retries=retries)
+    told: list[str] = []
+    counts = dict(drive(work, lambda *_: None, told.append))
+
+    assert (counts[State.DONE], counts[State.FAILED]) == (1, 1)
+    assert tried(work)[Kind.GRADE, Outcome.LOST] == 2
+    with opened(work) as ledger:
+        (failed,) = [one for one in ledger.cells() if one.state is State.FAILED]
+    assert "gave no sign of life, and was ended; round 1 of 5: calling, square" in (
+        failed.detail or ""
+    )
+    assert [one for one in told if "its grade has told nothing for" in one] == told
+
+
 def test_grades_come_one_by_one_where_there_is_no_gpu(tmp_path: Path) -> None:
     work = works(tmp_path, contenders=[contender(model="works")], attempts=3)
     run(work)
