@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, Wish, slots_of, words
-from bench.sweeps.ledger import Held, Ledger, Try
+from bench.sweeps.ledger import Held, Ledger
 from bench.sweeps.notes import notes
 from bench.sweeps.plan import duration
 from bench.sweeps.refusals import MOST_SHOWN
@@ -62,12 +62,7 @@ def lines(ledger: Ledger, now: float, board: Path, tries: Path | None = None) ->
     told = [f"{words(ledger.counts())}; {_driven(ledger)}", *filter(None, [short(board)])]
     driven = driver_of(ledger) is not None
     told += [one.words(now) if driven else one.left for one in notes(ledger)]
-    for one in ledger.open_tries():
-        # A driver that is there finds out by itself, and an engine may not have started it yet.
-        dead = not driven and not claimed(board, one.cell)
-        told.append(_under_way(one, held[one.cell], now, dead=dead))
-        if tries is not None and one.kind is Kind.GRADE and not dead:
-            told[-1] += _sign_of_life(tries / one.id, now)
+    told += list(_at_work(ledger, now, board, tries))
     wanted = [one for one in held.values() if one.wanted]
     told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
     told += list(_put_off(wanted, now))
@@ -103,9 +98,19 @@ def _open(ledger: Ledger) -> bool:
     return any(counts[state] for state in State if state not in (State.DONE, State.FAILED))
 
 
-def _under_way(one: Try, held: Held, now: float, *, dead: bool) -> str:
-    since = duration(max(0.0, now - one.begun))
-    return f"{held.state.value} for {since}: {held.cell.label}{_DEAD if dead else ''}"
+def _at_work(ledger: Ledger, now: float, board: Path, tries: Path | None) -> Iterable[str]:
+    """What is under way."""
+    driven = driver_of(ledger) is not None
+    for one in ledger.open_tries():
+        held = ledger.cell(one.cell)
+        line = f"{held.state.value} for {duration(max(0.0, now - one.begun))}: {held.cell.label}"
+        # A driver that is there finds out by itself, and an engine may not have started it yet.
+        if not driven and not claimed(board, one.cell):
+            yield f"{line}{_DEAD}"
+        elif tries is not None and one.kind is Kind.GRADE:
+            yield f"{line}{_sign_of_life(tries / one.id, now)}"
+        else:
+            yield line
 
 
 def _sign_of_life(folder: Path, now: float) -> str:
