@@ -170,9 +170,20 @@ kbsite.places = (parts) => {
   const current = () => standing() ?? topmost();
   const isInside = () => steps.getBoundingClientRect().top < edge();
 
+  function inSight(step) {
+    const { top, bottom } = step.getBoundingClientRect();
+    return bottom > edge() && top < innerHeight;
+  }
+
+  // The step that the reader looks at: where he stands, unless that is out of sight.
+  function lookedAt() {
+    const own = standing();
+    return own && inSight(own) ? own : isInside() && topmost();
+  }
+
   return {
     SETTLED, going, setOut, edge, settle, settleAtEnd, stand, stay, unfold, reveal, goTo, topmost, standing, current,
-    isInside,
+    isInside, lookedAt,
     get here() { return here; },
   };
 };

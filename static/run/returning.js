@@ -3,21 +3,14 @@
 
 kbsite.returning = (places, kept) => {
   const [PLACE, FOLDS] = ["place", "folds"].map((what) => `${what}:${location.pathname}`);
-  const { edge, settle } = places;
-
-  function inSight(step) {
-    const { top, bottom } = step.getBoundingClientRect();
-    return bottom > edge() && top < innerHeight;
-  }
+  const { settle } = places;
 
   window.addEventListener("pagehide", () => {
-    const inside = places.isInside();
-    const standing = places.standing();
-    const step = standing && inSight(standing) ? standing : inside && places.topmost();
+    const step = places.lookedAt();
     // Before the steps and behind them the browser knows the place, but for an address with a step,
     // and where something will be unfolded again.
     const folds = kept.get("sessionStorage", FOLDS) ?? "[]";
-    const beside = inside ? "footer" : "main";
+    const beside = places.isInside() ? "footer" : "main";
     const [held, name] = step ? [step, { anchor: step.id }] : [document.querySelector(beside), { beside }];
     const place = step || location.hash || folds !== "[]" ? { ...name, top: held.getBoundingClientRect().top } : null;
     kept.set("sessionStorage", PLACE, JSON.stringify(place));

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 
 def move(page: Page, x: float, y: float) -> None:
@@ -21,3 +21,10 @@ def arrive(page: Page) -> None:
     """
     move(page, 300, 300)
     expect(page.locator("details > noscript")).to_have_count(0)
+
+
+def press(held: Locator) -> None:
+    """Press what is in sight where it stands: Playwright's own click scrolls what is sticky."""
+    box = held.bounding_box()
+    assert box is not None
+    held.page.mouse.click(box["x"] + 3, box["y"] + 3)

@@ -12,6 +12,7 @@ from tests.browser import pointer
 from tests.browser.conftest import Open
 from tests.browser.long_session import (
     EDITED,
+    FAILED,
     LONG_ROUND,
     PAUSED,
     ROUNDS,
@@ -30,6 +31,14 @@ BELOW_TOOLS = (
     "() => [...CSS.highlights.get('lines')][0].getBoundingClientRect().top"
     " - document.getElementById('tools').getBoundingClientRect().bottom"
 )
+
+
+FIRST_IN_SIGHT = """() => {
+  const bar = document.getElementById("tools").getBoundingClientRect().bottom + 5;
+  const steps = [...document.querySelectorAll("ol.steps > li")];
+  return Number(steps.find((step) => step.getBoundingClientRect().bottom > bar).id.slice(1));
+}"""
+"""The line of the first step that is not covered by the bars."""
 
 
 def marked(page: Page, text: str) -> None:
@@ -264,6 +273,40 @@ def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
 
     expect(page.locator(".steps > li:visible")).to_have_count(5)
     expect(page.get_by_text("A child begins.")).to_be_visible()
+
+
+def test_who_takes_a_filter_back_is_where_it_led_him(open_run: Open) -> None:
+    """An error is looked for by the filter, and then read with what came before it."""
+    page = open_run()
+    step = page.locator(f"#L{line_of(FAILED[1]) + 1}")
+    chip = page.locator('.chip[data-mark="is-error"]')
+    chip.click()
+    for n in FAILED:
+        page.keyboard.press("e")
+        address_holds(page, f"#L{line_of(n) + 1}")
+    expect(step).to_be_focused()
+    wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 300)
+    before = step.evaluate(TOP)
+    page.wait_for_timeout(900)  # nothing leads him there any more
+    pointer.press(chip)
+    expect(page.locator("main.narrowed")).to_have_count(0)
+
+    wait_at_rest(page, lambda: abs(step.evaluate(TOP) - before) <= 8)
+    expect(page.locator(f"#L{line_of(FAILED[1])}")).to_be_visible()
+
+
+def test_who_narrows_what_is_shown_is_at_what_is_left_of_it_below(open_run: Open) -> None:
+    """He has scrolled, and stands at no step."""
+    page = open_run(f"#L{line_of(100)}")
+    wait_at_rest(page, lambda: 0 <= page.locator(f"#L{line_of(100)}").evaluate(TOP) < 300)
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageDown")
+    wait_at_rest(page, lambda: page.locator(f"#L{line_of(100)}").evaluate(TOP) < 0)
+    seen = page.evaluate(FIRST_IN_SIGHT)
+    pointer.press(page.locator('.chip[data-mark="run"]'))
+    expect(page.locator("main.narrowed")).to_have_count(1)
+
+    wait_at_rest(page, lambda: seen <= page.evaluate(FIRST_IN_SIGHT) <= seen + 4)
 
 
 def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
