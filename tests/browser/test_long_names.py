@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from kbsite.build import build
 from kbsite.store.problems import read_problem
@@ -19,13 +20,16 @@ pytestmark = pytest.mark.browser
 
 LOG = "home/.claude/projects/-w/s.jsonl"
 LONG = ("fp8_gemm_with_block_scaled_epilogue_and_fused_bias_gelu_and_residual", "x" * 60)
+BOARD = "A board of a long name that goes on and on"
 PROBLEMS = [*LONG, *(f"problem_{number}" for number in range(7))]
 
 
 @pytest.fixture(scope="session", name="site")
 @once
 def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
-    settings = make_settings(home, problems=PROBLEMS, site={"title": "A site of a long name " * 4})
+    settings = make_settings(
+        home, problems=PROBLEMS, site={"title": "A site of a long name " * 4}, title=BOARD
+    )
     for problem in PROBLEMS:
         make_run(
             home / "runs" / "demo", problem=problem, model="model-of-a-long-name" * 5,
@@ -47,6 +51,16 @@ def test_no_name_makes_a_page_wider_than_its_window(open_site: Open, name: str) 
         page.set_viewport_size({"width": width, "height": 640})
 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_name_of_a_board_is_whole_above_its_runs(open_site: Open) -> None:
+    page = open_site("runs/index.html", viewport={"width": 320, "height": 640})
+    name = page.locator(".runs .board th")
+    box = name.locator("a").bounding_box()
+
+    expect(name).to_have_text(BOARD)
+    assert box is not None
+    assert box["x"] + box["width"] <= 320
 
 
 def test_a_long_name_leaves_room_for_what_stands_beside_it(open_site: Open) -> None:
