@@ -205,6 +205,14 @@
     return section("curves", "over time", ...(drawn.length ? [legend, element("div", { class: "curves" }, ...drawn)] : [none]));
   }
 
+  // What the agent saw, and beside it what the grade came to, which it did not see.
+  function highest(points) {
+    const most = (own) => (own.length ? short(Math.max(...own.map(({ value }) => value))) : "none");
+    const graded = points.filter((point) => point.graded);
+    const seen = most(points.filter((point) => !point.graded));
+    return graded.length ? `${seen} (graded ${most(graded)})` : seen;
+  }
+
   function plot(runs, kind, title, line) {
     const series = runs.map((run) => ({
       letter: run.letter,
@@ -213,8 +221,7 @@
       marks: kind !== "score" ? [] : run.score.map(({ at, value, graded }) => (
         { at, value, graded, told: `${run.letter} ${clock(at)}: ${short(value)}${graded ? ", graded" : ""}` })),
     }));
-    const ends = runs.map((run) => (run[kind].length
-      ? `${run.letter}: ${short(Math.max(...run[kind].map(({ value }) => value)))}` : `${run.letter}: none`));
+    const ends = runs.map((run) => `${run.letter}: ${highest(run[kind])}`);
     const lines = runs.flatMap((run) => run[kind].map(({ at, value, anchor, graded }) => row(
       `${run.letter}${graded ? ", graded" : ""}`, clock(at), short(value),
       anchor ? step(run, anchor, anchor) : "")));

@@ -169,7 +169,11 @@ def test_curves_have_one_axis_a_description_and_a_table(open_page: Open) -> None
     score = figures.first
 
     assert score.locator("svg").get_attribute("role") == "img"
-    assert "A: 0.42, B: 0.5" in (score.locator("svg desc").text_content() or "")
+    # What the agent saw is told apart from its grade, as the facts do.
+    told = "A: 0.4 (graded 0.42), B: 0.5 (graded 0.5)"
+    assert cells(page, "best score that the agent saw") == [".400", ".500"]
+    assert told in (score.locator("svg desc").text_content() or "")
+    assert told in (score.locator("figcaption").text_content() or "")
     assert score.locator("svg path.mark").count() == 5
     assert (
         score.locator("svg path.curve-b:not(.mark)").evaluate(
@@ -390,6 +394,20 @@ def test_the_page_fits_a_phone(open_page: Open, width: int) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_phone_a_long_name_stands_beside_its_box(open_page: Open) -> None:
+    page = open_page(viewport={"width": 390, "height": 800})
+    page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
+    expect(page.locator(".contest input")).to_have_count(9)
+    apart = page.locator(".contest li").evaluate_all(
+        """(held) => held.filter((one) => {
+          const [box, name] = [...one.children].map((child) => child.getBoundingClientRect());
+          return box.right > name.left || box.bottom <= name.top;
+        }).map((one) => one.innerText)"""
+    )
+
+    assert apart == []
 
 
 def test_on_a_phone_what_a_row_is_of_stays_while_one_goes_from_run_to_run(open_page: Open) -> None:
