@@ -63,7 +63,7 @@ class Stored:
     def stream(self) -> io.BufferedReader:
         """What the file itself holds; OSError where it cannot be read, or a link stands there."""
         with _NotedIn(self):
-            return io.BufferedReader(_Noting(self))
+            return io.BufferedReader(_Noting(self), _AHEAD)
 
     def read(self) -> bytes:
         """All that `open` gives."""
@@ -72,6 +72,11 @@ class Stored:
                 return read_at_once(self.at, self.size)
         with self.open() as stream:
             return stream.read()
+
+
+_AHEAD = 65_536
+"""Bytes of a file that are read at once: lines of transcripts are long, and by as many as Python
+takes by itself they take twice as long to read."""
 
 
 class _NotedIn:
