@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field, structs
 
 from kbsite import feeds
+from kbsite.allocator import keep_freed
 from kbsite.beside import one_core
 from kbsite.engines import Engine, Here, engine_of
 from kbsite.errors import InputError, UsageError
@@ -93,7 +94,7 @@ def build(
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
             _refuse_lost(settings.runs, before.inputs)
-            hide = _hide(settings, before, now, chosen)
+            hide = _hide(settings, before, now, chosen, stays=memory is not None)
             # Whoever has nothing to do waits for none of this.
             from kbsite.build.making import make
 
@@ -112,13 +113,15 @@ def build(
 
 
 def _hide(
-    settings: Settings, before: Standing, now: Standing, engine: Engine
+    settings: Settings, before: Standing, now: Standing, engine: Engine, *, stays: bool
 ) -> Callable[[Looked], Hiding]:
     """Who tells what is hidden of the runs, given what was the last time.
 
     Where nothing stands they are looked at now, before this process loads what it needs itself: it
-    does that while others look.
+    does that while others look. One that `stays` gives memory back to the system.
     """
+    if not stays:
+        keep_freed()
     from kbsite.hiding import Looked, hiding_of
 
     since = changes(before.inputs, now.inputs)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from kbsite.allocator import keep_freed
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
 from kbsite.cli.places import fetched, sent, tell_of_others
 from kbsite.cli.progress import progress
@@ -112,7 +111,6 @@ def build(  # noqa: PLR0913 - each option is an argument
         return
     builders = _builders(chosen, engine, jobs)
     _refuse_within(chosen)
-    keep_freed()
     there = fetched(chosen)
     tell_of_others(chosen.out)
     gc.freeze()
