@@ -102,7 +102,7 @@ class Driver:
         )  # fmt: skip
         self._refusals = Refusals()
         self._adopted: set[str] = set()
-        self._endings = Endings(self.work.tries, self.executor, steady)
+        self._endings = Endings(self.work.tries, self.executor, steady, self.work.session_seconds)
         self._there: Matched | None = None
         self._over: list[Finished] = []
         self._short = ""
@@ -338,10 +338,10 @@ class Driver:
             self._end_over()
 
     def _end_silent(self) -> None:
-        """End the grades that give no sign of life, which keep what they run on from others."""
+        """End what gives no sign of life, and keeps what it runs on from others."""
         for one in self._endings.end_silent(self.ledger.open_tries()):
-            label = self.ledger.cell(one.cell).cell.label
-            self.say(f"{label}: its grade has told nothing for {_SILENT}; it is ended")
+            label, what = self.ledger.cell(one.cell).cell.label, _SILENT[one.kind]
+            self.say(f"{label}: {what}, and is ended")
 
     def _tell(self, told: Callable[[str, float | None], None]) -> None:
         counts = self.ledger.counts()
@@ -349,7 +349,11 @@ class Driver:
         told(words(counts), counts[State.DONE] / whole if whole else 1.0)
 
 
-_SILENT = f"{SILENT_SECONDS / 3600:.0f} hours"
+_HOURS = f"{SILENT_SECONDS / 3600:.0f} hours"
+_SILENT = {
+    Kind.AGENT: f"its session is at work for {_HOURS} more than its budget",
+    Kind.GRADE: f"its grade has told nothing for {_HOURS}",
+}
 
 _ALL: Asked = ("", None)
 """Stands for all providers."""

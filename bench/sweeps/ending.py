@@ -1,4 +1,4 @@
-"""How tries are ended: those that are told to, and grades that give no sign of life any more."""
+"""How tries are ended: those that are told to, and those that give no sign of life any more."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ PATIENCE_SECONDS = 90.0
 """How long a session that was told to end may take, before it is killed."""
 
 SILENT_SECONDS = 7200.0
-"""A grade that told nothing for so long is ended: a grader tells each of its steps, and none of
-them takes half of that; what holds one for good, as a driver may, no limit of its own ends."""
+"""A grade that told nothing for so long is ended, and a session that did so for as long after its
+budget. Graders tell each of their steps, none of which takes half of that, and supervisors end
+sessions; but no limit of their own ends what the kernel, a driver or a disk holds."""
 
 
 @dataclass
@@ -32,9 +33,12 @@ class _Stopping:
 class Endings:
     """The tries of a sweep that were told to end."""
 
-    def __init__(self, tries: Path, executor: Executor, steady: Callable[[], float]) -> None:
+    def __init__(
+        self, tries: Path, executor: Executor, steady: Callable[[], float], session_seconds: float
+    ) -> None:
         self._tries = tries
         self._executor = executor
+        self._session_seconds = session_seconds
         self._steady = steady
         self._stopping: dict[str, _Stopping] = {}
         self._heard: dict[str, tuple[tuple[int, int], float]] = {}
@@ -56,25 +60,24 @@ class Endings:
             self._executor.call_off(try_id)
 
     def end_silent(self, tries: Sequence[Try]) -> list[Try]:
-        """End the grades that are silent; those that were not known to be until now."""
+        """End the tries that are silent; those that were not known to be until now."""
         found = []
-        for one in tries:
-            place = self._tries / one.id / SILENT
-            if one.kind is Kind.GRADE and self._is_silent(one.id):
-                if one.id not in self._stopping:
-                    write_whole(place, b"")
-                    found.append(one)
-                self.end(one.id)
+        for one in filter(self._is_silent, tries):
+            if one.id not in self._stopping:
+                write_whole(self._tries / one.id / SILENT, b"")
+                found.append(one)
+            self.end(one.id)
         return found
 
-    def _is_silent(self, try_id: str) -> bool:
+    def _is_silent(self, one: Try) -> bool:
         """Whether a try has printed nothing for too long, since it started, or since we look."""
         try:
-            status = (self._tries / try_id / ERR).lstat()
+            status = (self._tries / one.id / ERR).lstat()
         except OSError:
             return False  # an engine has not started it yet
         told, now = (status.st_size, status.st_mtime_ns), self._steady()
-        if (heard := self._heard.get(try_id)) is None or heard[0] != told:
-            self._heard[try_id] = told, now
+        if (heard := self._heard.get(one.id)) is None or heard[0] != told:
+            self._heard[one.id] = told, now
             return False
-        return now - heard[1] >= SILENT_SECONDS
+        most = SILENT_SECONDS + (self._session_seconds if one.kind is Kind.AGENT else 0)
+        return now - heard[1] >= most

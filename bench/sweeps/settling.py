@@ -144,8 +144,7 @@ class Settling:
 
     def _explained(self, one: Try, finished: Finished | None, ended: _Ended) -> _Ended:
         """A try that left nothing, told apart by what is known of its process."""
-        silent = (self.tries / one.id / SILENT).exists()
-        if self._asked_to_stop(one) and not silent:
+        if self._asked_to_stop(one):
             return replace(ended, outcome=Outcome.STOPPED)
         said = self._last_words(one)
         refused = finished is not None and finished.exit_code in REFUSALS
@@ -153,7 +152,7 @@ class Settling:
         if refused and said and _TRACE not in said:
             return replace(ended, outcome=Outcome.REFUSED, detail=said[-MOST_SHOWN:])
         more = [f"on {host}"] if (host := self._other_host(one)) else []
-        if silent:
+        if self._was_silent(one):
             more.append("it gave no sign of life, and was ended")
         if finished is not None and finished.detail:
             more.append(finished.detail)
@@ -167,7 +166,10 @@ class Settling:
         return who.host if who is not None and who.host != socket.gethostname() else None
 
     def _asked_to_stop(self, one: Try) -> bool:
-        return (self.tries / one.id / STOP).exists()
+        return (self.tries / one.id / STOP).exists() and not self._was_silent(one)
+
+    def _was_silent(self, one: Try) -> bool:
+        return (self.tries / one.id / SILENT).exists()
 
     def _last_words(self, one: Try) -> str:
         """Why a process ended, as it says, without how far it was; else all that it said."""

@@ -107,24 +107,26 @@ def _at_work(ledger: Ledger, now: float, board: Path, tries: Path | None) -> Ite
         # A driver that is there finds out by itself, and an engine may not have started it yet.
         if not driven and not claimed(board, one.cell):
             yield f"{line}{_DEAD}"
-        elif tries is not None and one.kind is Kind.GRADE:
-            yield f"{line}{_sign_of_life(tries / one.id, now)}"
+        elif tries is not None:
+            yield f"{line}{_sign_of_life(tries / one.id, one.kind, now)}"
         else:
             yield line
 
 
-def _sign_of_life(folder: Path, now: float) -> str:
-    """What a grade told last, and when, unless that was just now; empty where nothing is known."""
+def _sign_of_life(folder: Path, kind: Kind, now: float) -> str:
+    """What a grade told last, and when, unless that was just now; whether a try is being ended."""
+    ended = "; told to end, as it gave no sign of life" if (folder / SILENT).exists() else ""
     path = folder / ERR
     try:
         status = path.lstat()
         said = read_first(path, _MOST_ERR, max(0, status.st_size - _MOST_ERR))
     except OSError:
-        return ""
+        return ended
+    if kind is Kind.AGENT:
+        return ended  # supervisors tell nothing before its end
     last = one_line(said.decode("utf-8", "replace").strip().rpartition("\n")[2])[:MOST_SHOWN]
     silent = max(0.0, now - status.st_mtime)
     ago = f", {duration(silent)} ago" if silent >= _JUST_NOW else ""
-    ended = "; told to end, as it gave no sign of life" if (folder / SILENT).exists() else ""
     return f"; {last}{ago}{ended}" if last else f"{ago}{ended}"
 
 

@@ -84,6 +84,11 @@ class Work:
         """Sessions that a provider takes at once."""
         return self.sweep.slots.get(provider, self.providers[provider].slots)
 
+    @property
+    def session_seconds(self) -> float:
+        """How long a session takes at most, until it is ended."""
+        return self.sweep.budget_seconds + self.sweep.limits.first_request_seconds
+
     def session(self, cell: Cell) -> Task:
         """A new try of a cell's session."""
         sweep, who = self.sweep, cell.contender

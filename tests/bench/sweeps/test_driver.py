@@ -360,13 +360,22 @@ def test_a_grade_that_tells_nothing_for_too_long_is_ended_and_is_lost(one: Scene
     assert "gave no sign of life" in (held.detail or "")
 
 
-def test_a_session_that_tells_nothing_is_its_supervisors_to_end(one: Scene) -> None:
+def test_a_session_that_goes_on_long_after_its_budget_is_ended_and_is_lost(one: Scene) -> None:
+    """Its supervisor ends it, if nothing holds that."""
     one.step()
     (session,) = one.sessions()
     (session.folder / ERR).write_text("")
     one.step()
-    one.step(2 * SILENT_SECONDS)
+    one.step(SILENT_SECONDS + one.work.sweep.budget_seconds + 179)
     assert asked_to_end(session.folder) is None
+    one.step(1)
+    assert asked_to_end(session.folder) == signal.SIGTERM
+    run = one.leaves(session, EndReason.SIGNAL)
+    one.step()
+
+    held = one.held(only(one))
+    assert (held.state, held.tally.lost) == (State.WAITING, 1)
+    assert not run.exists()
 
 
 def test_no_step_of_a_grade_takes_as_long_as_it_may_be_silent() -> None:
