@@ -132,6 +132,43 @@ def test_files_that_become_something_else_while_they_are_looked_at_stop_no_build
     assert not [path for path in shown if SECRET.encode() in path.read_bytes()]
 
 
+@pytest.mark.parametrize("through_link", [False, True])
+@pytest.mark.parametrize("swapped", ["files", "files/inner"])
+def test_a_folder_that_becomes_a_link_while_it_is_looked_at_leads_nowhere(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch,
+    swapped: str, through_link: bool,
+) -> None:  # fmt: skip
+    """A run that is still written, by somebody whose word is not to be taken for anything."""
+    private = b"of somebody else, who shows it to nobody\n"
+    settings = make_settings(tmp_path)
+    if through_link:
+        settings.runs.rename(tmp_path / "elsewhere")
+        settings.runs.symlink_to(tmp_path / "elsewhere")
+    run = make_run(settings.runs / "demo", files={"files/inner/a.txt": b"mine\n"})
+    for folder in ("home", "home/inner"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_bytes(private)
+    own = Seen.again
+    first: list[object] = []
+
+    def swap(*args: Any) -> Any:
+        if not first:
+            (run / swapped).rename(tmp_path / "before")
+            (run / swapped).symlink_to(tmp_path / "home" / Path(swapped).relative_to("files"))
+        first.append(args)
+        return own(*args)
+
+    monkeypatch.setattr(Seen, "again", swap)
+    built = build(settings)
+
+    assert first
+    shown = [path for path in built.out.rglob("*") if path.is_file()]
+    assert not [path for path in shown if private in path.read_bytes()]
+    assert [one.message.partition(";")[0] for one in built.findings if "a.txt" in one.path] == [
+        f"not in the site: {os.strerror(errno.ELOOP)}"
+    ]
+
+
 def become(path: Path, what: str, secret: Path) -> None:
     """Let something else stand in the place of a file."""
     path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import pytest
 
 from kbsite.errors import InputError
 from kbsite.regular import read_regular
-from kbsite.store.at_once import read_at_once
+from kbsite.store import at_once
+from kbsite.store.at_once import read_at_once, root
 from kbsite.store.files import contents, digest, sent_along
 from kbsite.store.inputs import input_of
 from kbsite.verifying.places import FolderPlace
@@ -41,6 +43,62 @@ def test_a_link_that_took_the_place_of_a_file_is_not_followed(tmp_path: Path) ->
 
     with pytest.raises(OSError, match="file"):
         read_at_once(str(tmp_path / "file"), 6)
+
+
+@pytest.mark.parametrize("way", ["runs", "link", "link/../runs", "./runs", "/runs"])
+def test_below_a_folder_that_was_named_no_link_to_a_folder_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Links on the way there are whose who named it, and may lead elsewhere the next time."""
+    monkeypatch.chdir(tmp_path)
+    runs = f"{tmp_path}{way}" if way.startswith("/") else way
+    for folder in ("runs/one", "beside/one", "beside/deep", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "file").write_text(folder)
+    for leads in ("runs", "beside"):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(leads if way == "link" else "beside/deep")
+        if way == "link/../runs" and leads == "runs":
+            (tmp_path / "beside" / "runs").symlink_to("../runs")
+        root(runs)
+        held = leads if way == "link" else "runs"
+        assert read_at_once(f"{runs}/one/file", 9) == f"{held}/one".encode()
+    (tmp_path / held / "one").rename(tmp_path / held / "before")
+    assert read_at_once(f"{runs}/before/file", 9) == f"{held}/one".encode()
+    (tmp_path / held / "one").symlink_to(tmp_path / "outside")
+
+    with pytest.raises(OSError, match="symbolic links") as raised:
+        read_at_once(f"{runs}/one/file", 9)
+    assert (raised.value.errno, raised.value.filename) == (errno.ELOOP, f"{runs}/one/file")
+
+
+def test_what_is_replaced_right_after_it_was_opened_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("before")
+    root(str(tmp_path))
+    opened = os.open
+
+    def replaced(path: str, flags: int) -> int:
+        descriptor = opened(path, flags)
+        (tmp_path / "new").write_text("after")
+        (tmp_path / "new").rename(path)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", replaced)
+    assert read_at_once(str(tmp_path / "file"), 6) == b"before"
+
+
+def test_where_no_system_tells_where_something_lies_files_are_read_as_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def untold(_: int) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(at_once, "_place", untold)
+    (tmp_path / "file").write_text("held")
+    root(str(tmp_path))
+    assert read_at_once(str(tmp_path / "file"), 4) == b"held"
 
 
 @pytest.mark.parametrize("size", [6, 1_000_000])

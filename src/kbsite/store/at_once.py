@@ -2,16 +2,75 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from contextlib import suppress
+
+_roots: dict[str, str] = {}
+"""Folders below which no link is followed, by their paths, and where they lie."""
+
+
+def root(folder: str) -> None:
+    """From now on no link is followed below a folder, whatever takes the place of one there.
+
+    Links on the way to it are whose who named it. Nothing changes where it is below such a folder.
+    """
+    path = _absolute(folder)
+    if _root_of(path) not in ("", path):
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+        try:
+            _roots[path] = _place(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _root_of(path: str) -> str:
+    """The innermost such folder that a path is, or lies below; empty where there is none."""
+    while path and path not in _roots:
+        path = path.rpartition("/")[0]
+    return path
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - links are not to be followed here
+
+
+def _place(descriptor: int) -> str:
+    """Where something lies that is open; OSError where the system does not tell."""
+    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - of each file that is read
 
 
 def itself(path: str, flags: int) -> int:
     """Open a file that was one when somebody looked; OSError where a link stands there by now.
 
-    A pipe that does keeps nobody waiting. It is what `open` takes for an opener.
+    Below a `root` none is followed that took the place of a folder, either. A pipe keeps nobody
+    waiting. It is what `open` takes for an opener.
     """
-    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if _roots and _is_led_away(path, descriptor):
+        os.close(descriptor)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    return descriptor
+
+
+def _is_led_away(path: str, descriptor: int) -> bool:
+    """Whether what was opened below a root lies elsewhere than its path says.
+
+    That is asked once it is open: what is looked at before may be another thing by then.
+    """
+    try:
+        place = _place(descriptor)
+    except OSError:
+        return False
+    if place == path:
+        return False
+    path = _absolute(path)
+    at = _root_of(path)
+    # What was replaced since it was opened is told as deleted.
+    return bool(at) and place.removesuffix(" (deleted)") != _roots[at] + path[len(at) :]
 
 
 def read_at_once(path: str, size: int, most: int = sys.maxsize) -> bytes:

@@ -21,7 +21,7 @@ from kbsite.errors import ENTERABLE, READABLE, InputError
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
-from kbsite.store.at_once import itself, read_at_once
+from kbsite.store.at_once import itself, read_at_once, root
 from kbsite.store.repacking import repacked
 from kbsite.store.through import Through
 
@@ -220,6 +220,7 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
 
     Symlinks are never followed, wherever they point; devices, pipes and sockets are never opened.
     """
+    root(str(folder))
     kept: list[Stored] = []
     refused: list[Refused] = []
     below = [""]

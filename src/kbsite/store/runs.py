@@ -26,6 +26,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason, Status
+from kbsite.store.at_once import root
 from kbsite.store.files import (
     HERE,
     Refused,
@@ -117,6 +118,7 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
     None if `runs` is not there. Those that are `still` such folders are not looked into. One that
     cannot be listed, a board's too, is among them; OSError only where that is `runs` itself.
     """
+    root(str(runs))
     waiting = _folders(runs, _names(runs))
     while waiting:
         folder = waiting.pop()
@@ -354,8 +356,7 @@ def _held_against(expected: str | None, file: Stored, most: int) -> Iterator[Fin
         cure = "raise most_file_bytes of kbsite.yaml to have it read"
         yield Finding(Severity.WARNING, file.at, f"{message}; {cure}")
         return
-    message = _changed(file.path, expected)
-    if message:
+    if message := _changed(file.path, expected):
         yield Finding(Severity.ERROR, file.at, message)
 
 
@@ -367,9 +368,8 @@ def _changed(path: Path, expected: str | None) -> str:
         found = digest(path)
     except OSError:
         return ""  # it is told with the run that it cannot be read
-    if found != expected:
-        return f"changed after the run was completed; expected SHA-256 {expected}, got {found}"
-    return ""
+    changed = f"changed after the run was completed; expected SHA-256 {expected}, got {found}"
+    return changed if found != expected else ""
 
 
 def complete(partial: Path, run: Run, metrics: Metrics | None) -> Path:
