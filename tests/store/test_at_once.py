@@ -89,6 +89,14 @@ def test_what_is_replaced_right_after_it_was_opened_is_read(
     assert read_at_once(str(tmp_path / "file"), 6) == b"before"
 
 
+def test_a_file_that_is_called_as_if_it_was_deleted_is_read(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "link").symlink_to("runs")
+    (tmp_path / "runs" / "file (deleted)").write_text("held")
+    root(str(tmp_path / "link"))
+    assert read_at_once(str(tmp_path / "link" / "file (deleted)"), 4) == b"held"
+
+
 def test_where_no_system_tells_where_something_lies_files_are_read_as_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
