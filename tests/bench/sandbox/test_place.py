@@ -299,8 +299,9 @@ def test_what_goes_while_it_is_looked_at_is_not_there(
 
     def late(number: int) -> object:
         entries = scandir(number)
-        for path in folder.iterdir():
-            path.unlink() if path.is_file() else path.rmdir()
+        for path in (folder / "file", folder / "below"):
+            if path.exists():
+                path.unlink() if path.is_file() else path.rmdir()
         return entries
 
     monkeypatch.setattr("bench.sandbox.place.os.scandir", late)
