@@ -2,7 +2,7 @@
 // whether keys act: what a reader chose is kept.
 "use strict";
 
-kbsite.choices = (parts, kept) => {
+kbsite.choices = (parts, places, kept) => {
   const fold = document.getElementById("fold");
   const clock = document.getElementById("clock");
   const keys = document.getElementById("keys");
@@ -34,7 +34,7 @@ kbsite.choices = (parts, kept) => {
     const all = () => parts.present().forEach(dress);
     field.addEventListener("change", () => {
       kept.set("localStorage", name, String(value()));
-      all();
+      places.keep(all);
     });
     if (value()) all();
     parts.arrived.push((part) => value() && dress(part));

@@ -55,16 +55,7 @@ kbsite.filters = (parts, places, address) => {
     address.remember();
   }
 
-  // Who shows and hides steps stays with the one that he looks at, or with what is left below it:
-  // parts that come in on the way would take him along.
-  function choose() {
-    const seen = places.lookedAt();
-    const top = seen && seen.getBoundingClientRect().top;
-    narrow();
-    const row = [...document.querySelectorAll("ol.steps > li")];
-    const next = seen && row.slice(row.indexOf(seen)).find((step) => step.getClientRects().length);
-    if (next) places.settle(next, top);
-  }
+  const choose = () => places.keep(narrow);
 
   parts.arrived.push(tellAgents, ({ list }) => narrowed() && [...list.children].forEach(keep));
   parts.present().forEach(tellAgents);

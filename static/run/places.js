@@ -30,14 +30,18 @@ kbsite.places = (parts) => {
     return position === "sticky" ? parseFloat(top) + bar.offsetHeight : 0;
   }));
 
-  function settle(place, top = null, until = performance.now() + SETTLED) {
-    // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
+  // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
+  function hold(place, top, until = performance.now() + SETTLED) {
     cancelAnimationFrame(settling);
-    for (const act of going) act();
     const wanted = top ?? edge() + GAP;
     const off = place.getBoundingClientRect().top - wanted;
     if (Math.abs(off) > 4) window.scrollBy(0, off);
-    if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
+    if (performance.now() < until) settling = requestAnimationFrame(() => hold(place, top, until));
+  }
+
+  function settle(place, top = null) {
+    for (const act of going) act();
+    hold(place, top);
   }
 
   // A browser may still be on its way to where the end was.
@@ -181,9 +185,20 @@ kbsite.places = (parts) => {
     return own && inSight(own) ? own : isInside() && topmost();
   }
 
+  // Who changes what is shown stays with the step that he looks at, or with what is left below it:
+  // parts that come in on the way, and what unfolds, would take him along.
+  function keep(change) {
+    const seen = lookedAt();
+    const top = seen && seen.getBoundingClientRect().top;
+    change();
+    const row = [...document.querySelectorAll("ol.steps > li")];
+    const left = seen && row.slice(row.indexOf(seen)).find((step) => step.getClientRects().length);
+    if (left) hold(left, top);
+  }
+
   return {
     SETTLED, going, setOut, edge, settle, settleAtEnd, stand, stay, unfold, reveal, goTo, topmost, standing, current,
-    isInside, lookedAt,
+    isInside, lookedAt, keep,
     get here() { return here; },
   };
 };

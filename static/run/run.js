@@ -78,7 +78,7 @@
     if (run) return;
     rest(unpack, SOON);
     const filters = kbsite.filters(parts, places, address);
-    const choices = kbsite.choices(parts, kept);
+    const choices = kbsite.choices(parts, places, kept);
     const keys = kbsite.hands(parts, places, address, filters, choices);
     for (const key of LATER) keys[key] = () => found().then(() => there && keys[key]?.());
     run = {

@@ -309,6 +309,23 @@ def test_who_narrows_what_is_shown_is_at_what_is_left_of_it_below(open_run: Open
     wait_at_rest(page, lambda: seen <= page.evaluate(FIRST_IN_SIGHT) <= seen + 4)
 
 
+@pytest.mark.parametrize("line", [line_of(100) - 1, NEEDLE - 1])
+def test_who_unfolds_everything_stays_at_his_step(open_run: Open, line: int) -> None:
+    """A thought, and a call of a long output, on a phone where the links of a site take lines."""
+    page = open_run(f"#L{line}", viewport={"width": 390, "height": 800})
+    page.evaluate("document.querySelector('header.top').style.minHeight = '144px'")
+    page.evaluate(f"location.replace('#L{line}')")
+    step = page.locator(f"#L{line}")
+    wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 300)
+    before = step.evaluate(TOP)
+    for told in ("shut", "open", ""):
+        page.wait_for_timeout(900)  # nothing leads him there any more
+        page.keyboard.press("f")
+        expect(page.locator("#fold")).to_have_value(told)
+
+        wait_at_rest(page, lambda: abs(step.evaluate(TOP) - before) <= 8)
+
+
 def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
     page = open_run(f"#L{line_of(100)}")
     step = page.locator(f"#L{line_of(100)}")
