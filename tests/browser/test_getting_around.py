@@ -295,31 +295,6 @@ def test_who_takes_a_filter_back_is_where_it_led_him(open_run: Open) -> None:
     expect(page.locator(f"#L{line_of(FAILED[1])}")).to_be_visible()
 
 
-@pytest.mark.parametrize("open_run", ["http"], indirect=True)
-def test_the_first_error_is_gone_to_though_the_part_of_a_later_one_comes_first(
-    open_run: Open,
-) -> None:
-    """A server, as a disk, answers in whatever order."""
-    page = open_run()
-    first, second = (page.locator(f"#L{line_of(n) + 1}") for n in FAILED)
-    asked: list[Route] = []
-
-    def wait(route: Route) -> None:
-        asked.append(route)
-
-    page.route("**/steps-0003.html", wait)
-    page.locator('.chip[data-mark="is-error"]').click()
-    expect(second).to_be_visible()
-    expect(first).to_have_count(0)
-    page.keyboard.press("e")
-    page.wait_for_timeout(300)
-    for route in asked:
-        route.continue_()
-
-    expect(first).to_be_focused()
-    address_holds(page, f"#{first.get_attribute('id')}")
-
-
 def test_who_narrows_what_is_shown_is_at_what_is_left_of_it_below(open_run: Open) -> None:
     """He has scrolled, and stands at no step."""
     page = open_run(f"#L{line_of(100)}")

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import FAILED, LONG_ROUND, line_of
+from tests.browser.waiting import address_holds
 
 pytestmark = pytest.mark.browser
 
@@ -140,3 +142,28 @@ def test_a_list_of_runs_that_cannot_be_had_says_so_and_is_asked_for_again(
 
     expect(told).to_have_text(re.compile(rf"^\d of {every} runs$"))
     assert errors == []
+
+
+@pytest.mark.parametrize("open_run", ["http"], indirect=True)
+def test_the_first_error_is_gone_to_though_the_part_of_a_later_one_comes_first(
+    open_run: Open,
+) -> None:
+    """A server, as a disk, answers in whatever order."""
+    page = open_run()
+    first, second = (page.locator(f"#L{line_of(n) + 1}") for n in FAILED)
+    asked: list[Route] = []
+
+    def wait(route: Route) -> None:
+        asked.append(route)
+
+    page.route("**/steps-0003.html", wait)
+    page.locator('.chip[data-mark="is-error"]').click()
+    expect(second).to_be_visible()
+    expect(first).to_have_count(0)
+    page.keyboard.press("e")
+    page.wait_for_timeout(300)
+    for route in asked:
+        route.continue_()
+
+    expect(first).to_be_focused()
+    address_holds(page, f"#{first.get_attribute('id')}")
