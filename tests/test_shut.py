@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from kbsite.build import Built, build
 from kbsite.check import check
 from kbsite.check.fixes import fix
 from kbsite.check.targets import Kind, target
-from kbsite.errors import MachineError
-from kbsite.model.finding import Severity
+from kbsite.engines.engine import packed_error
+from kbsite.errors import MachineError, name_file, of_run
+from kbsite.model.finding import Severity, failure_of
 from kbsite.store import at_once, files, rested
 from kbsite.store.settings import Settings
 from tests.cli.audit.calling import called
@@ -321,3 +323,14 @@ def test_a_run_is_one_though_the_folder_that_it_lies_in_cannot_be_listed(
     with shut(run.parent, mode=0o111):
         assert target(run / "solution.py", settings).kind is Kind.RUN
         assert not [one for one in check([run], settings) if one.severity is Severity.ERROR]
+
+
+def test_an_error_of_a_copy_is_told_of_a_file_of_a_run_only_where_it_is_of_one() -> None:
+    error = PermissionError(errno.EACCES, "Permission denied", "/site/index.html")
+    sent = pickle.loads(packed_error(error))
+    assert (of_run(sent), failure_of(sent)) == (None, "PermissionError: Permission denied")
+
+    name_file(error, "/runs/one/solution.py", "solution.py")
+    sent = pickle.loads(packed_error(error))
+    assert str(of_run(sent)).startswith("/site/index.html: cannot be read any more")
+    assert failure_of(sent) == "PermissionError: Permission denied: solution.py"

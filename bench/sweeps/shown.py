@@ -62,7 +62,7 @@ def lines(ledger: Ledger, now: float, board: Path, tries: Path | None = None) ->
     told = [f"{words(ledger.counts())}; {_driven(ledger)}", *filter(None, [short(board)])]
     driven = driver_of(ledger) is not None
     told += [one.words(now) if driven else one.left for one in notes(ledger)]
-    told += list(_at_work(ledger, now, board, tries))
+    told += list(_at_work(ledger, now, board, tries, driven=driven))
     wanted = [one for one in held.values() if one.wanted]
     told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
     told += list(_put_off(wanted, now))
@@ -98,9 +98,10 @@ def _open(ledger: Ledger) -> bool:
     return any(counts[state] for state in State if state not in (State.DONE, State.FAILED))
 
 
-def _at_work(ledger: Ledger, now: float, board: Path, tries: Path | None) -> Iterable[str]:
+def _at_work(
+    ledger: Ledger, now: float, board: Path, tries: Path | None, *, driven: bool
+) -> Iterable[str]:
     """What is under way."""
-    driven = driver_of(ledger) is not None
     for one in ledger.open_tries():
         held = ledger.cell(one.cell)
         line = f"{held.state.value} for {duration(max(0.0, now - one.begun))}: {held.cell.label}"
@@ -116,14 +117,14 @@ def _at_work(ledger: Ledger, now: float, board: Path, tries: Path | None) -> Ite
 def _sign_of_life(folder: Path, kind: Kind, now: float) -> str:
     """What a grade told last, and when, unless that was just now; whether a try is being ended."""
     ended = "; told to end, as it gave no sign of life" if (folder / SILENT).exists() else ""
+    if kind is Kind.AGENT:
+        return ended  # supervisors tell nothing before its end
     path = folder / ERR
     try:
         status = path.lstat()
         said = read_first(path, _MOST_ERR, max(0, status.st_size - _MOST_ERR))
     except OSError:
         return ended
-    if kind is Kind.AGENT:
-        return ended  # supervisors tell nothing before its end
     last = one_line(said.decode("utf-8", "replace").strip().rpartition("\n")[2])[:MOST_SHOWN]
     silent = max(0.0, now - status.st_mtime)
     ago = f", {duration(silent)} ago" if silent >= _JUST_NOW else ""

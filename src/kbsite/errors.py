@@ -79,9 +79,26 @@ def of_machine(error: OSError) -> MachineError | None:
     return MachineError(f"{place}{error.strerror}")
 
 
+_FILE = "file_of_run"
+
+
+def name_file(error: OSError, at: str, name: str) -> None:
+    """Have an error tell where a run's file lies, and how it is called in the run.
+
+    Copies of a process send both along with it, as they do no note that others may write.
+    """
+    error.filename = error.filename or at
+    vars(error)[_FILE] = name
+
+
+def file_of_run(error: OSError) -> str:
+    """How the file of a run is called that an error is about; empty for all other errors."""
+    return str(vars(error).get(_FILE, ""))
+
+
 def of_run(error: OSError) -> InputError | None:
     """What a person is told of a run's file that went since it was seen; None for other errors."""
-    if not error.filename or not getattr(error, "__notes__", ()):
+    if not file_of_run(error):
         return None
     message = f"cannot be read any more: {error.strerror}; it was there just now, try again"
     return InputError(message, path=error.filename)

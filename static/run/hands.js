@@ -17,14 +17,12 @@ kbsite.hands = (parts, places, address, filters, choices) => {
     said.textContent = `no ${which} ${WHAT[mark] ?? "step"}${among}`;
   }
 
+  const isInSight = ({ section }) => (section ?? parts.steps).getBoundingClientRect().bottom > places.edge();
+
   function besides(direction) {
-    const inSight = parts.all.findIndex(
-      ({ section }) => (section ?? parts.steps).getBoundingClientRect().bottom > places.edge());
+    const inSight = parts.all.findIndex(isInSight);
     return (inSight < 0 ? parts.all.length : inSight) - (direction > 0 ? 1 : 0);
   }
-
-  const isToCome = ({ section, list }) => (
-    section && !list && section.getBoundingClientRect().bottom > places.edge());
 
   async function move(direction, mark) {
     const isLed = places.setOut();
@@ -32,7 +30,7 @@ kbsite.hands = (parts, places, address, filters, choices) => {
     // Who is behind all steps, or where none is there yet, goes on from the part that is in sight.
     let index = from ? parts.all.findIndex((part) => part.list?.contains(from)) : besides(direction);
     // So does who stands nowhere, of a part that is still to come above the steps that are there.
-    const late = direction > 0 && !places.standing() ? parts.all.findIndex(isToCome) : -1;
+    const late = direction > 0 && !places.standing() ? parts.all.findIndex((part) => !part.list && isInSight(part)) : -1;
     if (late >= 0 && late < index) [from, index] = [null, late - 1];
     let row = from ? [...parts.all[index].list.children] : [];
     let at = row.indexOf(from) + (places.here ? direction : 0);

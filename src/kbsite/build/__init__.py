@@ -73,13 +73,7 @@ def build(
     jobs = settings.config.jobs
     # A site is the same whoever builds it.
     settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
-    # The next build would take the site for a run, or for a problem.
-    refuse_within(settings.out, settings.input_folders, "choose --out outside it")
-    # Nothing comes to lie beside what is none of ours. What can be no place is told below.
-    with suppress(OSError):
-        if settings.out.name:
-            _refuse_foreign(settings.out)
-            _refuse_over(settings)
+    _refuse_place(settings)
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
@@ -94,7 +88,9 @@ def build(
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
             _refuse_lost(settings.runs, before.inputs)
-            hide = _hide(settings, before, now, chosen, stays=memory is not None)
+            if memory is None:
+                keep_freed()
+            hide = _hide(settings, before, now, chosen)
             # Whoever has nothing to do waits for none of this.
             from kbsite.build.making import make
 
@@ -113,15 +109,13 @@ def build(
 
 
 def _hide(
-    settings: Settings, before: Standing, now: Standing, engine: Engine, *, stays: bool
+    settings: Settings, before: Standing, now: Standing, engine: Engine
 ) -> Callable[[Looked], Hiding]:
     """Who tells what is hidden of the runs, given what was the last time.
 
     Where nothing stands they are looked at now, before this process loads what it needs itself: it
-    does that while others look. One that `stays` gives memory back to the system.
+    does that while others look.
     """
-    if not stays:
-        keep_freed()
     from kbsite.hiding import Looked, hiding_of
 
     since = changes(before.inputs, now.inputs)
@@ -246,6 +240,17 @@ def _load_while(under_way: Callable[[], bool]) -> None:
         if not under_way():
             return
         import_module(name)
+
+
+def _refuse_place(settings: Settings) -> None:
+    """Raise UsageError where no site can be put, before anything comes to lie beside the place."""
+    # The next build would take the site for a run, or for a problem.
+    refuse_within(settings.out, settings.input_folders, "choose --out outside it")
+    # What can be no place is told by who makes it.
+    with suppress(OSError):
+        if settings.out.name:
+            _refuse_foreign(settings.out)
+            _refuse_over(settings)
 
 
 def refuse_within(place: Path, folders: Mapping[str, Path], cure: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from kbsite.errors import file_of_run
+
 
 class Severity(Enum):
     """How bad it is."""
@@ -51,6 +53,6 @@ def failure_of(error: Exception) -> str:
     """What went wrong, on one line that a site may show: it tells no path of this machine."""
     if not isinstance(error, OSError) or not error.strerror:
         return one_line(f"{type(error).__name__}: {error}")
-    # What a system says of a file names it by where it lies; a run's file is noted by its name.
-    named = "".join(f": {name}" for name in getattr(error, "__notes__", ()))
-    return one_line(f"{type(error).__name__}: {error.strerror}{named}")
+    # What a system says of a file names it by where it lies: a run's is told by its name there.
+    named = file_of_run(error)
+    return one_line(f"{type(error).__name__}: {error.strerror}{f': {named}' if named else ''}")

@@ -69,9 +69,11 @@ def _is_led_away(path: str, descriptor: int) -> bool:
         return False
     path = _absolute(path)
     at = _root_of(path)
-    own = at and _roots[at] + path[len(at) :]
+    if not at:
+        return False
+    own = _roots[at] + path[len(at) :]
     # What was replaced since it was opened is told as deleted.
-    return bool(at) and place not in (own, f"{own} (deleted)")
+    return place not in (own, f"{own} (deleted)")
 
 
 def read_at_once(path: str, size: int, most: int = sys.maxsize) -> bytes:

@@ -17,7 +17,7 @@ from sys import intern
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
-from kbsite.errors import ENTERABLE, READABLE, InputError
+from kbsite.errors import ENTERABLE, READABLE, InputError, name_file
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
@@ -62,13 +62,13 @@ class Stored:
 
     def stream(self) -> io.BufferedReader:
         """What the file itself holds; OSError where it cannot be read, or a link stands there."""
-        with _NotedIn(self):
-            return io.BufferedReader(_Noting(self), _AHEAD)
+        with _NamedIn(self):
+            return io.BufferedReader(_Naming(self), _AHEAD)
 
     def read(self) -> bytes:
         """All that `open` gives."""
         if not self.hidden:
-            with _NotedIn(self):
+            with _NamedIn(self):
                 return read_at_once(self.at, self.size)
         with self.open() as stream:
             return stream.read()
@@ -79,8 +79,8 @@ _AHEAD = 65_536
 takes by itself they take twice as long to read."""
 
 
-class _NotedIn:
-    """What goes wrong within tells where a file lies, and has its name in the run as its note.
+class _NamedIn:
+    """What goes wrong within tells where a file lies, and how it is called in the run.
 
     While a file is read, the system says neither.
     """
@@ -98,26 +98,25 @@ class _NotedIn:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         if isinstance(error, OSError):
-            error.filename = error.filename or self._at
-            error.add_note(self._name)
+            name_file(error, self._at, self._name)
 
 
-class _Noting(io.FileIO):
-    """A file that notes its name where it cannot be read on."""
+class _Naming(io.FileIO):
+    """A file that is named where it cannot be read on."""
 
     def __init__(self, file: Stored) -> None:
-        self._noted = _NotedIn(file)
+        self._named = _NamedIn(file)
         # A path takes longer to be made than most files to be opened.
         super().__init__(file.at, "rb", opener=itself)
 
     def readinto(self, room: Buffer, /) -> int:
         """Read what fits; how many bytes that was."""
-        with self._noted:
+        with self._named:
             return super().readinto(room)
 
     def readall(self) -> bytes:
         """Read all that is left."""
-        with self._noted:
+        with self._named:
             return super().readall()
 
 
