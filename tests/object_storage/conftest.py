@@ -14,7 +14,8 @@ from moto.s3.models import s3_backends
 
 from kbsite.object_storage import Bucket, open_bucket
 from kbsite.object_storage.s3 import S3
-from kbsite.store.locations import CACHE, Location
+from kbsite.store.locations import Location
+from kbsite.user_cache import CACHE
 from tests.object_storage.service import Service
 
 SECRET = "s3cr3t-of-the-test-AKIA"

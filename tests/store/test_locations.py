@@ -10,9 +10,10 @@ import pytest
 
 from kbsite.errors import UsageError
 from kbsite.model.config import Config
-from kbsite.store.locations import CACHE, Location, cache_folder, place
+from kbsite.store.locations import Location, place
 from kbsite.store.records import InvalidFileError
 from kbsite.store.settings import Settings, moved, read_settings
+from kbsite.user_cache import CACHE, cache_folder
 
 
 @pytest.mark.parametrize(

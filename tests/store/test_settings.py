@@ -7,9 +7,9 @@ import pytest
 
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config, Represents
-from kbsite.store.locations import CACHE
 from kbsite.store.records import InvalidFileError
 from kbsite.store.settings import CONFIG, Settings, config_path, denied_of, moved, read_settings
+from kbsite.user_cache import CACHE
 from tests.conftest import MakeSettings
 
 

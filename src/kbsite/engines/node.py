@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import ray
 
 LIBRARIES = (
-    "detect-secrets", "google-re2", "jinja2", "markdown-it-py", "markupsafe", "msgspec", "pyfiglet",
-    "pygments", "pyyaml", "zstandard",
+    "detect-secrets", "google-re2", "hyperscan", "jinja2", "markdown-it-py", "markupsafe",
+    "msgspec", "pyfiglet", "pygments", "pyyaml", "zstandard",
 )  # fmt: skip
 """What pages of runs are made with: in another version, another page may come of the same run."""
 

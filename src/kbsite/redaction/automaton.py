@@ -6,10 +6,13 @@ The standard library looks for one after the other, which takes twenty times as 
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import re2
+
+from kbsite.redaction.prefilter import Parts, Prefilter, prefilter
 
 Found = Callable[[bytes, int, int], tuple[int, int]]
 """Where the first match within a part of some bytes begins and ends; twice -1 where none stands."""
@@ -23,12 +26,19 @@ _OPTIONS.never_capture = True
 class Automaton:
     """Looks for any of some patterns; each byte is looked at once, whatever they are."""
 
-    def __init__(self, patterns: Iterable[bytes], literals: Iterable[bytes] = ()) -> None:
+    def __init__(
+        self,
+        patterns: Iterable[bytes],
+        literals: Iterable[bytes] = (),
+        *,
+        prefiltered: bool = False,
+    ) -> None:
         # Of literals that begin alike, the longest is found. They stand beside each other, so that
         # RE2 makes one of their beginnings; else its states take twice as long to make.
-        pieces = [b"(?:" + pattern + b")" for pattern in patterns]
-        pieces += map(re2.escape, sorted(literals, reverse=True))
+        own, plain = [*patterns], [*map(re2.escape, sorted(literals, reverse=True))]
+        pieces = [*(b"(?:" + pattern + b")" for pattern in own), *plain]
         self._found = _found(re2.compile(b"|".join(pieces), _OPTIONS)) if pieces else _nowhere
+        self._prefilter: Prefilter | None = prefilter([*own, *plain]) if prefiltered else None
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
         """Where one of them stands within a part of some bytes, and what stands there."""
@@ -45,6 +55,11 @@ class Automaton:
         at, until = self._found(data, start, end)
         return None if at < 0 else (at, data[at:until])
 
+    def walk(self, data: bytes, start: int, end: int) -> Walk:
+        """All of them within a part of some bytes, one after the other."""
+        prefilter = self._prefilter
+        return Walk(self, data, prefilter.parts(data, start, end) if prefilter else [(start, end)])
+
     def first(self, data: bytes, start: int, end: int) -> int:
         """Where the first of them begins within a part of some bytes; -1 where none stands."""
         return self._found(data, start, end)[0]
@@ -52,6 +67,23 @@ class Automaton:
     def stands_in(self, data: bytes) -> bool:
         """Whether one of them stands there."""
         return self._found(data, 0, len(data))[0] >= 0
+
+
+class Walk:
+    """Matches of an automaton, looked for in those parts of some bytes that may hold any."""
+
+    def __init__(self, automaton: Automaton, data: bytes, parts: Parts) -> None:
+        self._next, self._data, self._parts = automaton.next, data, parts
+        self._ends = [end for _, end in parts]
+
+    def next(self, start: int) -> tuple[int, bytes] | None:
+        """Where the first begins that stands behind a place, and what stands there."""
+        for number in range(bisect_right(self._ends, start), len(self._parts)):
+            first, end = self._parts[number]
+            found = self._next(self._data, max(first, start), end)
+            if found:
+                return found
+        return None
 
 
 def _found(pattern: Any) -> Found:

@@ -28,7 +28,7 @@ _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
 _KINDS: Final = (
     rb"key(?:_base)?|token|secret|passw(?:or)?[dt]|passwd|pwd|passphrase|credentials?|_pass|_pat"
-    rb"|_auth|\xe5\xaf\x86(?:\xe7\xa0\x81|\xe9\x92\xa5)"
+    rb"|_auth|(?-i:\xe5\xaf\x86(?:\xe7\xa0\x81|\xe9\x92\xa5))"
 )
 _MARK: Final = rb"(?:[\"'`]|&quot;|&#3[49];|&#x27;)"
 _OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
@@ -48,42 +48,56 @@ _CALLED: Final = rb"(?:Secret(?:Str)?|Some)?\((?:\s|\\{1,4}n){0,16}"
 """What may be called with a value, or stand around it."""
 
 
+_LINES: Final = rb"(?:\s|\\{1,4}[nrt]){0,32}"
+_TAG: Final = rb"<[a-z][^<>]{0,32}>"
+_TAGGED: Final = (
+    rb"(?:: ?" + _TAG + rb"|</[a-z]{1,32}>" + _LINES + _TAG + rb"(?:" + _TAG + rb")?)"
+)  # fmt: skip
+"""What stands between a name and its value in a table of HTML."""
+
+
 def _between(gap: bytes, colours: bytes = b"") -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
-    gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}[nrt]){0,32}"
-    signs = rb"(?::=|=>|[:=]\*{0,2}|\xef\xbc\x9a)"
+    gaps = gap + b"{0,3}"
+    signs = rb"(?::=|=>|[:=]\*{0,2}|(?-i:\xef\xbc\x9a))"
     assigned = (
         _MARK + rb"?\]?" + colours + gaps + signs + colours + gaps + colours
         + b"(?:(?:" + _CALLED + b")?" + _OPEN + _TRIPLE + b")?" + colours
     )  # fmt: skip
     listed = (
-        _MARK + gaps + rb"," + lines + b"(?:(?:type=str, ?)?default=)?" + _OPEN
+        _MARK + gaps + rb"," + _LINES + b"(?:(?:type=str, ?)?default=)?" + _OPEN
         + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps + _OPEN + b")?"
     )  # fmt: skip
     below = _MARK + rb"?(?:\n|\\{1,4}n)[ \t#+]*value:" + gaps + _OPEN + b"?"
     beside = _MARK + b" (?:value|content)=" + _OPEN
     typed = _TYPED + gaps + _OPEN
-    many = b"s" + _ESCAPES + _MARK + b"?" + gaps + b"[:=]" + gaps + rb"\[" + lines + _OPEN
+    many = b"s" + _ESCAPES + _MARK + b"?" + gaps + b"[:=]" + gaps + rb"\[" + _LINES + _OPEN
     block = _MARK + rb"?:[ ]?[|>][+-]?(?:\n|\\{1,4}n)[ \t]*"
-    tag = rb"<[a-z][^<>]{0,32}>"
-    tagged = rb"(?:: ?" + tag + rb"|</[a-z]{1,32}>" + lines + tag + rb"(?:" + tag + rb")?)"
-    forms = b"|".join((assigned, typed, listed, below, beside, many, block, tagged))
-    return _ESCAPES + rb"(?:" + forms + rb"|>|&gt;)"
+    return b"|".join((assigned, typed, listed, below, beside, many, block, b">", b"&gt;"))
+
+
+def _gate(pattern: bytes) -> bytes:
+    """A part of the automaton's: without limits of how often, which take it many states."""
+    unlimited = pattern.replace(_ESCAPES, rb"\\*").replace(b"{0,32}", b"*").replace(b"{1,32}", b"+")
+    return b"(?i:(?:" + _KINDS + b")" + unlimited + b")"
 
 
 _NAMED: Final = late(
-    rb"(?i)(?:" + _KINDS + rb")(?P<between>" + _between(rb"\s", b"(?:" + _COLOUR + b"){0,3}")
-    + rb"|(?P<spaced>" + _SPACED + _OPEN + rb"?))(?P<value>" + _VALUE + rb"{8,512})"
+    rb"(?i)(?:" + _KINDS + rb")(?P<between>" + _ESCAPES + b"(?:"
+    + _between(rb"\s", b"(?:" + _COLOUR + b"){0,3}") + b"|" + _TAGGED
+    + rb")|(?P<spaced>" + _SPACED + _OPEN + rb"?))(?P<value>" + _VALUE + rb"{8,512})"
     rb"(?P<after>[(\[]?)"
 )  # fmt: skip
-_NAMED_GATE: Final = (
-    rb"(?i:(?:" + _KINDS + rb")(?:" + _between(rb"[ \t]") + _VALUE + rb"{8}|"
-    + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[))"
-).replace(_ESCAPES, rb"\\*").replace(b"{0,32}", b"*").replace(b"{1,32}", b"+")  # fmt: skip
+_NAMED_GATE: Final = _gate(
+    b"(?:" + _ESCAPES + b"(?:" + _between(rb"[ \t]") + b")" + _VALUE + rb"{8}|"
+    + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[)"
+)  # fmt: skip
+_TAGGED_GATE: Final = _gate(_ESCAPES + _TAGGED + _VALUE + rb"{8}")
+"""Apart from the others: a tag is made of any bytes, so that it may begin a long way before."""
 _SPACED_GATE: Final = (
     rb"_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)" + _SPACED + _OPEN + b"?" + _VALUE + b"{8}"
 )
-_NAMED_GATES: Final = (_NAMED_GATE, _SPACED_GATE)
+_NAMED_GATES: Final = (_NAMED_GATE, _TAGGED_GATE, _SPACED_GATE)
 _NAMED_AT: Final = Automaton(_NAMED_GATES)
 _ENTITY: Final = late(rb"&(?:[lg]t|quot|amp|#x?[0-9A-Fa-f]{2})\Z")
 _NAME: Final = late(rb"(?:(?i:api|access|auth|secret|private|wandb)[ ])?[A-Za-z0-9_.-]*\Z")

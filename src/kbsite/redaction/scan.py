@@ -167,21 +167,21 @@ class _Pass(Struct):
     """Up to where a form was read, by its place in a group."""
 
     def hits(self, start: int, end: int) -> Iterator[Hit]:
-        found_by, last = gate(), min(len(self.data), end + 256)
-        first = max(0, start - 256)
+        first, last = max(0, start - 256), min(len(self.data), end + 256)
         homes = bounded(personal.homes, self.data, first, last, self.crowded)
         for span in personal.homes(self.data, first, last, Past()) if self.depth else homes:
             yield span, self.data[span.start : span.end]
         if self.depth < DEEPEST and last - first > LEAST:
             yield from self._over_lines(start, end)
-        found, past = found_by.next(self.data, first, last), -1
+        walk = gate().walk(self.data, first, last)
+        found, past = walk.next(first), -1
         while found:
             at, text = found
             if not self.depth and at >= past and self.effort.is_spent(at):
                 self.crowded.append(stretch(self.data, at, end))
                 # What is told by what stands before it may begin where that ends.
                 past = self.crowded[-1][1]
-                found = found_by.next(self.data, past - AGAIN, last) if past < end else None
+                found = walk.next(past - AGAIN) if past < end else None
                 continue
             self._at = at
             self.effort.spent += _told_by(text)[1]
@@ -189,7 +189,7 @@ class _Pass(Struct):
             # Deep within what is hidden nothing has to be found once more. What a word, or a
             # colour within one, begins behind is left to be seen.
             behind = at + len(text) - text.endswith((b":", b"-", b"_"))
-            found = found_by.next(self.data, max(behind, min(self._deep, last)), last)
+            found = walk.next(max(behind, min(self._deep, last)))
 
     def _around(self, at: int, text: bytes) -> Iterator[Hit]:
         """What a match of the automaton tells."""

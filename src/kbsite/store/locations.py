@@ -15,9 +15,6 @@ from kbsite.errors import UsageError
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}
 """What URLs of buckets begin with, and the usual spelling of it."""
 
-CACHE = "KBSITE_CACHE"
-"""The environment variable that names the folder of all that is kept of buckets."""
-
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?:::|://)")
 _ODD = re.compile(r"[?#*\[\]\\\x00-\x1f]")
 """What libraries for buckets take for more than a letter of a name."""
@@ -99,21 +96,3 @@ def _local(text: str) -> Path:
     if parts.query or parts.fragment:
         raise UsageError("file://...: ends at a ? or #; expected %3F or %23, where a name has one")
     return Path(path)
-
-
-def cache_folder() -> Path:
-    """Where copies of buckets are kept, unless kbsite.yaml says so: the user's cache folder.
-
-    UsageError where nobody knows whose that is, as in a container of an unknown user.
-    """
-    chosen = os.environ.get(CACHE)
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    if base and Path(base).is_absolute():
-        return Path(base) / "kbsite"
-    try:
-        return Path.home() / ".cache" / "kbsite"
-    except RuntimeError as error:
-        message = f"this user has no home folder for copies of buckets; set {CACHE}, XDG_CACHE_HOME"
-        raise UsageError(f"{message}, or storage.cache of kbsite.yaml") from error

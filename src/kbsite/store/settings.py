@@ -17,10 +17,11 @@ from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.price import PriceTable
 from kbsite.regular import LIMIT_BYTES, is_systems, read_regular
-from kbsite.store.locations import Location, cache_folder, place
+from kbsite.store.locations import Location, place
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import lines_of, yaml_record
+from kbsite.user_cache import cache_folder
 
 if TYPE_CHECKING:
     from kbsite.model.hardware import Hardware
