@@ -111,8 +111,12 @@ def joined(source_lines: Iterable[Line]) -> Line | None:
             unread += line.unread
         else:
             unread += len(line.held) + 1 + line.unread
-    whole = "\n".join(line.text for line in held)
-    return Line(held[0].number, whole, held[-1].whole, unread) if held else None
+    if not held:
+        return None
+    data = [line.held for line in held if isinstance(line.held, bytes)]
+    # Where all are as the file has them, nothing has to be read as text and written anew.
+    one = b"".join(data) if len(data) == len(held) else "\n".join(line.text for line in held)
+    return Line(held[0].number, one, held[-1].whole, unread)
 
 
 def _rest(stream: IO[bytes]) -> int:
