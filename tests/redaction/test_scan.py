@@ -56,6 +56,24 @@ def test_a_file_is_looked_at_to_its_end_whatever_its_size_was(tmp_path: Path, li
     assert one.secret.encode() in found
 
 
+@pytest.mark.parametrize("filling", [b"\n", b"a\n", b"a" * 300 + b"\n", b"a" * 9000])
+def test_what_is_hidden_has_its_line_whether_lines_are_long_or_short(
+    tmp_path: Path, filling: bytes
+) -> None:
+    one, seen = planted(1, "github"), Seen(LOOKER)
+    data = b"".join(filling * 700 + b" " + one.text.encode() + b" " for _ in range(3))
+    path = tmp_path / "log"
+    path.write_bytes(data)
+    seen.see(Stored("log", str(path), len(data)))
+    seen.again()
+
+    found = seen.spans["log"]
+    assert len(found) >= 3
+    assert [span.line for span in found] == [
+        data.count(b"\n", 0, span.start) + 1 for span in found
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_secret_is_hidden_in_json_whose_letters_are_escapes(kind: str) -> None:
     for seed in range(8):

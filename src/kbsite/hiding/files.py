@@ -26,6 +26,9 @@ BLOCK: Final = 4 << 20
 _BY_CHANCE: Final = ("email", "ip")
 """Rules that find something in a hundred megabytes of noise."""
 
+_SHORT: Final = 64
+"""Bytes of a line that is short."""
+
 NAMES: Final = 1000
 """Names of files of which is remembered what rules find in them."""
 
@@ -205,12 +208,27 @@ def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
     with file.stream() as stream:
         for span in spans:
             while span.start > base + len(piece):
-                line += piece.count(b"\n", at - base)
+                line += _line_ends(piece, at - base, len(piece))
                 base = at = base + len(piece)
                 piece = stream.read(BLOCK)
                 if not piece:
                     break
-            line += piece.count(b"\n", at - base, span.start - base)
+            line += _line_ends(piece, at - base, span.start - base)
             at = max(at, span.start)
             lined.append(Span(span.start, span.end, span.rule, span.form, line))
     return lined
+
+
+def _line_ends(piece: bytes, start: int, end: int) -> int:
+    """How many lines end in a part of some bytes.
+
+    To look for each takes a fifth of the time of counting, unless lines are short.
+    """
+    number, most = 0, (end - start) // _SHORT
+    at = piece.find(b"\n", start, end)
+    while at >= 0:
+        number += 1
+        if number > most:
+            return number + piece.count(b"\n", at + 1, end)
+        at = piece.find(b"\n", at + 1, end)
+    return number
