@@ -29,7 +29,7 @@ from bench.running.form import BUDGET_SECONDS, Order
 from bench.running.given import Workspace, workspace
 from bench.scripted import SHIPPED, Request, Server, load_scripts, scripted_provider, serve
 from kbsite.store.problems import read_problem
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = Path(__file__).parent / "scripts"

@@ -43,7 +43,8 @@ from kbsite.check import check  # noqa: E402
 from kbsite.errors import KbsiteError, MachineError  # noqa: E402
 from kbsite.store.files import contents  # noqa: E402
 from kbsite.store.folders import sync  # noqa: E402
-from kbsite.store.runs import AUDIT, StoredRun, read_run, run_folders  # noqa: E402
+from kbsite.store.run_folders import AUDIT, run_folders  # noqa: E402
+from kbsite.store.runs import StoredRun, read_run  # noqa: E402
 
 OUT = ROOT / "runs"
 DEMO, KERNELS = "demo", "kernels"

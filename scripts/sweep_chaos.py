@@ -40,7 +40,8 @@ from bench.sweeps.shelf import Shelf
 from bench.sweeps.states import Kind, Outcome, State
 from bench.sweeps.tries import HIDDEN, Holder, alive, holder
 from kbsite.store.folders import PARTIAL
-from kbsite.store.runs import manifest_findings, read_run
+from kbsite.store.manifests import manifest_findings
+from kbsite.store.runs import read_run
 
 ROOT = Path(__file__).parents[1]
 NAME = "chaos"

@@ -19,8 +19,9 @@ from _pytest.runner import runtestprotocol
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.store.folders import new_run_folder
+from kbsite.store.manifests import complete
 from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE
-from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete
+from kbsite.store.run_folders import AUDIT, FLOORS, SOLUTION, TRANSCRIPT
 from kbsite.store.settings import CONFIG, Settings, read_settings
 from kbsite.store.writing import json_text, write_bytes, write_text
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.many import costs, counts, write_many
 from kbsite.model.counts import number_of
 from kbsite.reading import read
-from kbsite.store.runs import manifest_findings
+from kbsite.store.manifests import manifest_findings
 from kbsite.store.settings import read_settings
 from tests.trees import tree
 

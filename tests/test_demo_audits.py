@@ -14,7 +14,8 @@ from kbsite.check import check
 from kbsite.model.audit import Audit, Quote
 from kbsite.model.finding import Finding
 from kbsite.proofs import proofs
-from kbsite.store.runs import AUDIT, StoredRun, read_run, run_folders
+from kbsite.store.run_folders import AUDIT, run_folders
+from kbsite.store.runs import StoredRun, read_run
 from kbsite.store.settings import CONFIG, read_settings
 
 ROOT = Path(__file__).parents[1]

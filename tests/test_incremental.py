@@ -39,7 +39,7 @@ from kbsite.reading import MARKER
 from kbsite.record import rows_path
 from kbsite.standing import read_standing, record_path, write_standing
 from kbsite.standings import Ahead, Scored, told_apart
-from kbsite.store import runs
+from kbsite.store import run_folders
 from kbsite.store.problems import StoredProblem, read_problem
 from kbsite.store.settings import Settings
 from kbsite.text import CodeLine, code_lines
@@ -350,13 +350,13 @@ def test_one_run_more_looks_into_no_folder_of_another(
 ) -> None:
     build(settings)
     looked: list[str] = []
-    names = runs._names
+    names = run_folders._names
 
     def counted(folder: Path) -> Mapping[str, bool]:
         looked.append(folder.name)
         return names(folder)
 
-    monkeypatch.setattr(runs, "_names", counted)
+    monkeypatch.setattr(run_folders, "_names", counted)
     more = make_run(settings.runs / "demo", model="more", transcript={"stdout.jsonl": session(2)})
     gone = folder_of(settings, "other")
     gone.rename(gone.with_name("no-run"))

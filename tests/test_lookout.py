@@ -21,7 +21,7 @@ from kbsite.reading import evidence, looked_over, lookout_of, read
 from kbsite.standing import Program, program, record_path
 from kbsite.store.inputs import Input
 from kbsite.store.problems import read_problem
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 from kbsite.store.settings import Settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 

@@ -22,7 +22,8 @@ from bench.sandbox.processes import family
 from bench.sandbox.users import processes_of
 from kbsite.model.run import Run
 from kbsite.model.usage import Usage
-from kbsite.store.runs import SOLUTION, read_run
+from kbsite.store.run_folders import SOLUTION
+from kbsite.store.runs import read_run
 from kbsite.store.scratch import scratch_folder
 
 PROBLEMS = Path(__file__).with_name("problems")

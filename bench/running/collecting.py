@@ -14,7 +14,7 @@ from bench.harnesses.form import Kept
 from bench.proxy.clock import time_of_day
 from bench.sandbox.place import MOST_NAMES, Found, Place
 from kbsite.harnesses.form import matches
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 from kbsite.store.snapshots import LONGEST, MOST
 from kbsite.store.writing import write_bytes
 

@@ -28,7 +28,7 @@ from kbsite.model.usage import Usage
 from kbsite.store.files import contents
 from kbsite.store.folders import new_run_folder
 from kbsite.store.prices import PRICES
-from kbsite.store.runs import TRANSCRIPT
+from kbsite.store.run_folders import TRANSCRIPT
 from kbsite.store.writing import json_text
 
 PROXY = "proxy.jsonl"

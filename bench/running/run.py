@@ -54,8 +54,9 @@ from bench.sandbox.places import gpu_places, own_packages, python_places
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.price import PriceTable
 from kbsite.store.folders import PARTIAL
+from kbsite.store.manifests import complete
 from kbsite.store.problems import read_problem
-from kbsite.store.runs import SIDECARS, SOLUTION, TRANSCRIPT, complete
+from kbsite.store.run_folders import SIDECARS, SOLUTION, TRANSCRIPT
 from kbsite.store.snapshots import SNAPSHOTS
 from kbsite.store.writing import json_text, write_bytes, write_text
 

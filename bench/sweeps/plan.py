@@ -16,7 +16,7 @@ from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Run
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
-from kbsite.store.runs import MANIFEST, RUN, run_folders
+from kbsite.store.run_folders import MANIFEST, RUN, run_folders
 
 UNKNOWN = "unknown"
 

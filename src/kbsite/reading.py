@@ -32,18 +32,15 @@ from kbsite.store.inputs import inputs
 from kbsite.store.known_runs import KnownRuns
 from kbsite.store.problems import StoredProblem, folders_and_links, read_problem
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import (
-    StoredRun,
-    as_findings,
+from kbsite.store.run_folders import (
     is_partial,
     linked_runs,
-    read_floors,
-    read_run,
     run_folders,
     spelled,
     told_twice,
     unfinished,
 )
+from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run
 from kbsite.store.settings import CONFIG, Settings, wrong
 
 MARKER = spares.MARKER

@@ -15,7 +15,8 @@ from kbsite.model.finding import Finding, Severity, short
 from kbsite.pages.page import Site
 from kbsite.store.parsing import InvalidFileError, read_text
 from kbsite.store.places import lines_of
-from kbsite.store.runs import AUDIT, StoredRun
+from kbsite.store.run_folders import AUDIT
+from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings
 
 NAMED = 20

@@ -18,8 +18,10 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.store.folders import new_run_folder
+from kbsite.store.manifests import complete
 from kbsite.store.problems import PROBLEM, REFERENCE, StoredProblem, read_problem
-from kbsite.store.runs import METRICS, RUN, complete, read_run
+from kbsite.store.run_folders import METRICS, RUN
+from kbsite.store.runs import read_run
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "fixtures"

@@ -13,7 +13,8 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.session.detector import Session
 from kbsite.model.alarm import Alarm
 from kbsite.store.folders import new_run_folder
-from kbsite.store.runs import complete, read_run
+from kbsite.store.manifests import complete
+from kbsite.store.runs import read_run
 from tests.alarms.made import made_run
 from tests.harnesses import claude_rows, gemini_rows, opencode_rows, qwen_rows
 from tests.harnesses.test_codex import item

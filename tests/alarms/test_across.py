@@ -28,8 +28,9 @@ from kbsite.model.grade import Metrics
 from kbsite.model.problem import Problem
 from kbsite.model.status import Status
 from kbsite.store.folders import new_run_folder
+from kbsite.store.manifests import complete
 from kbsite.store.problems import StoredProblem
-from kbsite.store.runs import complete, read_run
+from kbsite.store.runs import read_run
 from tests.alarms.made import made_run
 
 

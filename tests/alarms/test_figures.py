@@ -14,7 +14,8 @@ from kbsite.alarms.figures import Figures
 from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.store.folders import new_run_folder
-from kbsite.store.runs import complete, read_run
+from kbsite.store.manifests import complete
+from kbsite.store.runs import read_run
 from tests.alarms.made import made_run
 
 ID = "20261120_100000_claude_m_p"

@@ -16,8 +16,10 @@ from kbsite.model.alarm import Alarm
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.store.folders import new_run_folder
+from kbsite.store.manifests import complete
 from kbsite.store.problems import read_problem
-from kbsite.store.runs import SOLUTION, complete, read_run
+from kbsite.store.run_folders import SOLUTION
+from kbsite.store.runs import read_run
 from tests.alarms.cases import BASE_METRICS, BASE_RUN, PROBLEMS, raised
 from tests.hanging import hanging
 

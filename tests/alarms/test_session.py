@@ -23,7 +23,9 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Edit, Source, ToolCall, ToolKind
 from kbsite.model.run import Run
 from kbsite.store.folders import new_run_folder
-from kbsite.store.runs import complete, read_run, run_folders
+from kbsite.store.manifests import complete
+from kbsite.store.run_folders import run_folders
+from kbsite.store.runs import read_run
 
 RUN_ID = "20261120_100000_claude_model_add"
 OTHER = "20261119_090000_codex_other_add"

@@ -16,7 +16,7 @@ from bench.results import alarms, given, store, write_grade
 from kbsite.check import check
 from kbsite.errors import InputError, UsageError
 from kbsite.store import graded
-from kbsite.store import runs as stored
+from kbsite.store import run_folders as stored
 from kbsite.store.runs import read_run
 from kbsite.store.samples import SAMPLES
 from tests.bench.grades import BESIDE, GRADED, grade

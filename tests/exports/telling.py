@@ -21,7 +21,8 @@ from kbsite.model.event import Image, Message, Notice, Role, Thought, ToolCall, 
 from kbsite.model.run import Run
 from kbsite.model.transcript import AgentLog, Transcript
 from kbsite.store.files import contents
-from kbsite.store.runs import UNGRADED, read_run, run_folders
+from kbsite.store.run_folders import run_folders
+from kbsite.store.runs import UNGRADED, read_run
 from kbsite.transcripts import transcript
 from tests.conftest import RUN, STARTED
 from tests.harnesses.reading import BESIDE, CORPUS

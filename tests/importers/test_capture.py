@@ -13,7 +13,8 @@ from kbsite.errors import KbsiteError
 from kbsite.importers.capture import Facts, import_capture
 from kbsite.importers.transcript import import_transcripts
 from kbsite.model.status import EndReason
-from kbsite.store.runs import StoredRun, manifest_findings, read_run
+from kbsite.store.manifests import manifest_findings
+from kbsite.store.runs import StoredRun, read_run
 from tests.importers.published_board import BESIDE
 from tests.importers.toy_harnesses import END, START, TOKENS, TOYS, of, rows
 

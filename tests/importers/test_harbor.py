@@ -20,7 +20,8 @@ from kbsite.importers.harbor import Trial, import_trials
 from kbsite.importers.harbor_run import NO_LOG, NO_ZONE, TRAJECTORY
 from kbsite.model.finding import Severity
 from kbsite.model.status import EndReason, Status
-from kbsite.store.runs import StoredRun, manifest_findings, read_run
+from kbsite.store.manifests import manifest_findings
+from kbsite.store.runs import StoredRun, read_run
 from kbsite.transcripts import transcript
 from tests.harnesses.reading import CORPUS, beside
 from tests.importers.harbor_trials import (

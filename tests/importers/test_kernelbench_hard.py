@@ -15,7 +15,9 @@ from kbsite.model.audit import Verdict
 from kbsite.model.proof import ProofState
 from kbsite.model.run import Contender
 from kbsite.model.status import EndReason, Status
-from kbsite.store.runs import StoredRun, manifest_findings, read_run, run_folders
+from kbsite.store.manifests import manifest_findings
+from kbsite.store.run_folders import run_folders
+from kbsite.store.runs import StoredRun, read_run
 from tests.importers.published_board import (
     ALPHA_1,
     ALPHA_3,
@@ -363,7 +365,7 @@ def test_an_import_that_is_broken_off_leaves_no_run_half_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("kbsite.store.runs.json_text", broken)
+        patched.setattr("kbsite.store.manifests.json_text", broken)
         with pytest.raises(KeyboardInterrupt):
             import_board(source, out)
     assert not list(out.glob("*.partial"))

@@ -26,8 +26,10 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Contender
 from kbsite.model.status import EndReason, Status
+from kbsite.store.manifests import manifest_findings
 from kbsite.store.records import yaml_record
-from kbsite.store.runs import StoredRun, manifest_findings, read_floors, read_run, run_folders
+from kbsite.store.run_folders import run_folders
+from kbsite.store.runs import StoredRun, read_floors, read_run
 from tests.importers.v3_csv import BROKEN, FAILED, PASSED, SILENT, table
 
 ID = "20260102_030405_kernelbench-v3_alpha-1_23_softmax"

@@ -20,7 +20,8 @@ from kbsite.importers.transcript import (
     import_transcripts,
 )
 from kbsite.model.status import EndReason
-from kbsite.store.runs import StoredRun, manifest_findings, read_run
+from kbsite.store.manifests import manifest_findings
+from kbsite.store.runs import StoredRun, read_run
 from tests.importers.toy_harnesses import END, START, TOKENS, TOYS, rows
 
 LOG = rows(START, TOKENS, END)
@@ -148,7 +149,7 @@ def test_an_import_that_is_broken_off_leaves_nothing(
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr("kbsite.store.runs.write_text", full)
+        patched.setattr("kbsite.store.manifests.write_text", full)
         with pytest.raises(type(error)):
             imported(log)
     assert list((tmp_path / "mine").iterdir()) == []

@@ -16,8 +16,10 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.proof import ProofState
 from kbsite.model.run import Contender
 from kbsite.model.status import EndReason, Status
+from kbsite.store.manifests import manifest_findings
 from kbsite.store.records import yaml_record
-from kbsite.store.runs import StoredRun, manifest_findings, read_floors, read_run, run_folders
+from kbsite.store.run_folders import run_folders
+from kbsite.store.runs import StoredRun, read_floors, read_run
 from tests.importers.published_board import BESIDE
 
 SOURCE = BESIDE / "upstream" / "hard"

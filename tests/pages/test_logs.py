@@ -11,7 +11,8 @@ from kbsite.model.audit import Quote
 from kbsite.model.proof import Proof, ProofState
 from kbsite.pages.logs import SHORT, Stretch, log_places, logs
 from kbsite.pages.long_text import WHOLE
-from kbsite.store.runs import LOGS, read_run
+from kbsite.store.run_folders import LOGS
+from kbsite.store.runs import read_run
 from tests.conftest import MakeRun
 
 CHECK, BENCHMARK, *_ = LOGS

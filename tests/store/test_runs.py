@@ -15,19 +15,13 @@ from kbsite.model.finding import Severity
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 from kbsite.model.usage import Usage
-from kbsite.store import folders, runs, whole
+from kbsite.store import folders, manifests, whole
 from kbsite.store.files import digest
 from kbsite.store.folders import PARTIAL, new_run_folder
+from kbsite.store.manifests import complete, manifest_findings
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import (
-    UNGRADED,
-    complete,
-    linked_runs,
-    manifest_findings,
-    read_floors,
-    read_run,
-    run_folders,
-)
+from kbsite.store.run_folders import linked_runs, run_folders
+from kbsite.store.runs import UNGRADED, read_floors, read_run
 from kbsite.store.writing import json_text, write_text
 from tests.conftest import MakeFloors, MakeRun
 
@@ -119,7 +113,7 @@ def test_a_run_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
         written.append(path.name)
         write_text(path, text)
 
-    monkeypatch.setattr(runs, "write_text", dying)
+    monkeypatch.setattr(manifests, "write_text", dying)
     for die_at in range(3):
         written.clear()
         board = tmp_path / str(die_at)

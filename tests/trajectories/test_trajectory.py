@@ -12,7 +12,8 @@ from kbsite.harnesses.kimi import vocabulary as kimi_vocabulary
 from kbsite.model.event import Edit, ToolKind, Topic
 from kbsite.model.status import Status
 from kbsite.model.trajectory import PointKind, Trajectory
-from kbsite.store.runs import SOLUTION, read_run
+from kbsite.store.run_folders import SOLUTION
+from kbsite.store.runs import read_run
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
 from tests.trajectories.sessions import Work, graded, run_record, session

@@ -12,7 +12,8 @@ from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
 from kbsite.store.problems import StoredProblem
-from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
+from kbsite.store.run_folders import SIDECARS, SOLUTION
+from kbsite.store.runs import StoredRun
 from kbsite.transcripts import transcript
 
 LONGEST = 2_000_000

@@ -14,7 +14,8 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.samples import Spread
 from kbsite.model.status import Status
-from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun
 from kbsite.store.samples import SAMPLES, read_samples
 
 NEAR: Final = 0.9

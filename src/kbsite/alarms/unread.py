@@ -9,7 +9,7 @@ from kbsite.alarms.kinds import alarm, shown
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.status import Status
 from kbsite.store.files import Stored
-from kbsite.store.runs import SIDECARS, SOLUTION
+from kbsite.store.run_folders import SIDECARS, SOLUTION
 
 MOST = 20
 """Files that are told of; whoever hands in more has told enough."""

@@ -12,7 +12,7 @@ from kbsite.model.audit import Audit, Validity, Verdict
 from kbsite.store import audits
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text
 from kbsite.store.records import yaml_record
-from kbsite.store.runs import AUDIT
+from kbsite.store.run_folders import AUDIT
 from kbsite.store.writing import write_text
 
 

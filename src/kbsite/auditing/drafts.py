@@ -29,7 +29,8 @@ from kbsite.store.alone import alone_in
 from kbsite.store.folders import sync
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
 from kbsite.store.records import record, yaml_record
-from kbsite.store.runs import AUDIT, StoredRun, as_findings
+from kbsite.store.run_folders import AUDIT
+from kbsite.store.runs import StoredRun, as_findings
 from kbsite.store.writing import write_once, write_text
 from kbsite.store.yaml_edits import pair, root, without_key
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.finding import one_line
-from kbsite.store.runs import finished_folders, is_run
+from kbsite.store.run_folders import finished_folders, is_run
 
 SHOWN = 8
 """Ids that are told where a name is that of several runs."""

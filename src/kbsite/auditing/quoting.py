@@ -15,7 +15,8 @@ from kbsite.model.proof import Proof
 from kbsite.model.transcript import Transcript
 from kbsite.proofs import proof, quotable
 from kbsite.proofs.unseen import unseen
-from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import AUDIT, TRANSCRIPT
+from kbsite.store.runs import StoredRun
 from kbsite.transcripts import transcript
 
 LONGEST = 4_000

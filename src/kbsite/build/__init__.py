@@ -285,7 +285,7 @@ def _refuse_lost(runs: Path, before: Iterable[str]) -> None:
     is_there = runs.is_dir()
     if is_there and any(runs.iterdir()):
         return
-    from kbsite.store.runs import RUN
+    from kbsite.store.run_folders import RUN
 
     if not any(path.endswith(f"/{RUN}") for path in before):
         return

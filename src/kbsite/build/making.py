@@ -28,7 +28,8 @@ from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of
 from kbsite.store import spares
 from kbsite.store.inputs import Input
-from kbsite.store.runs import FLOORS, StoredRun, vanished
+from kbsite.store.run_folders import FLOORS, vanished
+from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings
 from kbsite.store.steady import in_doubt
 from kbsite.store.writing import write_text

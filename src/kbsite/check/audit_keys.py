@@ -17,7 +17,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import METRICS, RUN
+from kbsite.store.run_folders import METRICS, RUN
 
 Say = Callable[[str, str], None]
 

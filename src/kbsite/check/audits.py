@@ -18,7 +18,8 @@ from kbsite.model.lines import line_words
 from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs import MOST, cites_lines, proofs
 from kbsite.proofs.unseen import unseen
-from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import AUDIT, TRANSCRIPT
+from kbsite.store.runs import StoredRun
 
 SUMMARY_WORDS = 60
 SHOWN = 100

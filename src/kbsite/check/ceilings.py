@@ -21,7 +21,8 @@ from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Problem
 from kbsite.model.status import Status
-from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun
 
 
 def ceilings_findings(stored: StoredRun, there: Known) -> Iterator[Finding]:

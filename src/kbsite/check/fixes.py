@@ -13,7 +13,8 @@ from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs import proof, proofs
 from kbsite.store.audits import set_event, set_lines
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import AUDIT, StoredRun, is_partial, read_run, run_folders
+from kbsite.store.run_folders import AUDIT, is_partial, run_folders
+from kbsite.store.runs import StoredRun, read_run
 from kbsite.store.settings import Settings, read_settings
 
 

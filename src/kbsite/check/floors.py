@@ -11,7 +11,8 @@ from kbsite.model.finding import Finding
 from kbsite.model.floor import Floor
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import FLOORS, as_findings, read_floors
+from kbsite.store.run_folders import FLOORS
+from kbsite.store.runs import as_findings, read_floors
 
 
 def floors_findings(board: Path, there: Known) -> Iterator[Finding]:

@@ -12,7 +12,8 @@ from kbsite.model.finding import Finding
 from kbsite.model.grade import IMPOSSIBLE, Metrics, ShapeMetrics
 from kbsite.model.secret import bootstrap_seed
 from kbsite.model.status import Status
-from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun
 
 TIMES = ("ms", "ceiling_ms", "floor_ms", "achievable_ms")
 """Keys of a shape's times, in milliseconds."""

@@ -15,7 +15,7 @@ from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
 from kbsite.store.problems import PROBLEM, is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
-from kbsite.store.runs import finished_folders
+from kbsite.store.run_folders import finished_folders
 from kbsite.store.settings import Settings
 
 

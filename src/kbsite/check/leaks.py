@@ -12,7 +12,7 @@ from kbsite.model.config import Leak
 from kbsite.model.finding import Finding
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError, yaml_record
-from kbsite.store.runs import AUDIT, finished_folders
+from kbsite.store.run_folders import AUDIT, finished_folders
 from kbsite.store.settings import Settings
 
 

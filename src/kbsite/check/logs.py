@@ -11,7 +11,8 @@ from kbsite.harnesses.form import Format
 from kbsite.model.event import Malformed, Source, TokenUse, Unknown
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.files import Stored
-from kbsite.store.runs import TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import TRANSCRIPT
+from kbsite.store.runs import StoredRun
 from kbsite.transcripts import events, shown
 
 NAMED = 3

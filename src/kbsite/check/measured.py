@@ -12,7 +12,8 @@ from kbsite.model.finding import Finding
 from kbsite.model.grade import Clocks, Metrics, ShapeMetrics
 from kbsite.model.samples import Spread
 from kbsite.model.status import Status
-from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun
 from kbsite.store.samples import SAMPLES, read_samples
 
 CLOCKS = ("event", "wall", "slope", "event_slope")

@@ -25,20 +25,18 @@ from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug
 from kbsite.model.status import Status
 from kbsite.store.files import Stored, contents, within
 from kbsite.store.grades import earlier_grades
+from kbsite.store.manifests import manifest_findings
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import (
+from kbsite.store.run_folders import (
     RUN,
-    StoredRun,
-    as_findings,
     is_partial,
     linked_runs,
-    manifest_findings,
-    read_run,
     run_folders,
     spelled,
     told_twice,
     unfinished,
 )
+from kbsite.store.runs import StoredRun, as_findings, read_run
 
 
 def runs_findings(runs: Path, there: Known, boards: Sequence[Path] = ()) -> Iterator[Finding]:

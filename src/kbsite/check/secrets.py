@@ -29,7 +29,7 @@ from kbsite.store.at_once import itself
 from kbsite.store.files import contents
 from kbsite.store.problems import is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
-from kbsite.store.runs import AUDIT, FLOORS, finished_folders, is_partial
+from kbsite.store.run_folders import AUDIT, FLOORS, finished_folders, is_partial
 from kbsite.store.settings import Settings
 
 MOST = 8 << 20

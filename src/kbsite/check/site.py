@@ -20,7 +20,7 @@ from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import is_reserved, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
-from kbsite.store.runs import RUN
+from kbsite.store.run_folders import RUN
 from kbsite.store.settings import Settings
 from kbsite.unmet import left_out, unread
 

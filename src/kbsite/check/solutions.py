@@ -13,7 +13,8 @@ from kbsite.model.grader_alarms import own_file_alarm
 from kbsite.model.solution import solution_hash, solution_names
 from kbsite.store.files import Stored
 from kbsite.store.graded import own_files
-from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun
 
 HASH = "solution_hash"
 """Key of a grade that says which files it is the grade of."""

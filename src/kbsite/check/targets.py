@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.store.problems import PROBLEM, problem_folders
-from kbsite.store.runs import FLOORS, is_run, run_folders
+from kbsite.store.run_folders import FLOORS, is_run, run_folders
 from kbsite.store.settings import CONFIG, Settings
 
 

@@ -19,7 +19,8 @@ from kbsite.model.usage import BY_MESSAGE, OWN_TOTAL, Usage, total
 from kbsite.regular import LIMIT_BYTES
 from kbsite.store.files import Stored
 from kbsite.store.prices import PRICES
-from kbsite.store.runs import RUN, StoredRun
+from kbsite.store.run_folders import RUN
+from kbsite.store.runs import StoredRun
 
 PROXY = "proxy.jsonl"
 """The account of what a CLI asked of its provider, an exchange a line."""

@@ -31,7 +31,8 @@ from kbsite.pages.page import Site
 from kbsite.pages.social import base_url
 from kbsite.store.alone import alone_in
 from kbsite.store.files import Stored
-from kbsite.store.runs import AUDIT, SIDECARS, SOLUTION, TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import AUDIT, SIDECARS, SOLUTION, TRANSCRIPT
+from kbsite.store.runs import StoredRun
 from kbsite.store.swapping import put_in_place
 from kbsite.store.writing import write_bytes, write_text
 

@@ -34,7 +34,8 @@ from kbsite.store.files import (
 )
 from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
-from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, StoredRun, is_partial, run_folders
+from kbsite.store.run_folders import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
+from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings, denied_of
 
 __all__ = ["Hiding", "Looked", "denied_of", "hiding_of"]

@@ -25,8 +25,9 @@ from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Refused, Stored, contents
 from kbsite.store.folders import new_run_folder
+from kbsite.store.manifests import complete
 from kbsite.store.records import json_record
-from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
+from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
 from kbsite.transcripts import transcript
 
 META = "meta.json"

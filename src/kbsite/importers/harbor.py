@@ -27,17 +27,11 @@ from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.grade import Metrics
 from kbsite.store.files import Refused, Stored, contents, digest, linked
 from kbsite.store.folders import filled, new_run_folder
+from kbsite.store.manifests import Manifest, complete
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 from kbsite.store.records import json_record
-from kbsite.store.runs import (
-    MANIFEST,
-    METRICS,
-    SOLUTION,
-    TRANSCRIPT,
-    Manifest,
-    as_findings,
-    complete,
-)
+from kbsite.store.run_folders import MANIFEST, METRICS, SOLUTION, TRANSCRIPT
+from kbsite.store.runs import as_findings
 from kbsite.transcripts import transcript
 
 CHECK_LOG = "check.log"

@@ -29,7 +29,8 @@ from kbsite.importers.transcript import copy, recognised
 from kbsite.model.finding import Severity, one_line
 from kbsite.store.files import Stored, contents
 from kbsite.store.folders import filled, new_run_folder
-from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
+from kbsite.store.manifests import complete
+from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
 from kbsite.transcripts import transcript
 
 Held = Mapping[str, object]

@@ -24,7 +24,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.audits import audit_text
-from kbsite.store.runs import AUDIT
+from kbsite.store.run_folders import AUDIT
 
 ORIGIN = f"imported from {LEADERBOARD} of the published KernelBench Hard board"
 NO_TRANSCRIPT = "The published board had no transcript of this run for import."

@@ -11,7 +11,8 @@ from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Run
 from kbsite.store.folders import PARTIAL, filled, new_run_folder
-from kbsite.store.runs import AUDIT, FLOORS, MANIFEST, METRICS, RUN, complete
+from kbsite.store.manifests import complete
+from kbsite.store.run_folders import AUDIT, FLOORS, MANIFEST, METRICS, RUN
 from kbsite.store.writing import json_text, write_text
 
 

@@ -14,7 +14,7 @@ from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug, slug
 from kbsite.store.folders import PARTIAL
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
-from kbsite.store.runs import MANIFEST, RUN, run_folders
+from kbsite.store.run_folders import MANIFEST, RUN, run_folders
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,199}")
 

@@ -26,8 +26,9 @@ from kbsite.model.transcript import Transcript
 from kbsite.model.usage import BY_MESSAGE, OWN_TOTAL
 from kbsite.store.files import Stored
 from kbsite.store.folders import filled, new_run_folder
+from kbsite.store.manifests import complete
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
+from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
 from kbsite.transcripts import as_told, transcript
 from kbsite.transcripts import shown as shown_files
 

@@ -21,7 +21,8 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.work import Tick
 from kbsite.standing import digest
 from kbsite.store.inputs import Input, digest_of
-from kbsite.store.runs import AUDIT, StoredRun
+from kbsite.store.run_folders import AUDIT
+from kbsite.store.runs import StoredRun
 
 KEPT = 64_000_000
 """Bytes of transcripts that are kept as they were read, so that pages need not read them again."""

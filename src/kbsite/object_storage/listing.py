@@ -9,7 +9,7 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.object_storage.bucket import Bucket
 from kbsite.object_storage.provider import Entry
 from kbsite.store.folders import PARTIAL
-from kbsite.store.runs import AUDIT, MANIFEST, METRICS, RUN
+from kbsite.store.run_folders import AUDIT, MANIFEST, METRICS, RUN
 
 _LONGEST_NAME = 255
 _LONGEST_KEY = 1024

@@ -27,7 +27,7 @@ from kbsite.object_storage.provider import Entry
 from kbsite.object_storage.together import together
 from kbsite.store.alone import alone
 from kbsite.store.files import contents
-from kbsite.store.runs import run_folders
+from kbsite.store.run_folders import run_folders
 from kbsite.store.swapping import put_in_place
 
 if TYPE_CHECKING:

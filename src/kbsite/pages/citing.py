@@ -17,7 +17,7 @@ from kbsite.pages.long_text import LongText, LongTexts
 from kbsite.pages.quotes import passage
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item
-from kbsite.store.runs import TRANSCRIPT
+from kbsite.store.run_folders import TRANSCRIPT
 from kbsite.text.passages import Passage, backs, mark, mark_long
 from kbsite.text.terminal import breakable
 

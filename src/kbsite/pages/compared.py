@@ -22,7 +22,8 @@ from kbsite.pages import facts
 from kbsite.pages.costs import in_words
 from kbsite.pages.listing import packed
 from kbsite.pages.page import File, Site, attempt_of, compared_path, run_key
-from kbsite.store.runs import SOLUTION, TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
+from kbsite.store.runs import StoredRun
 from kbsite.text import visible
 from kbsite.trajectories.phases import Milestone, Phase, milestones, phased_calls
 

@@ -14,7 +14,8 @@ from kbsite.model.grade import Clocks, Metrics, OutputError, ShapeMetrics
 from kbsite.model.problem import Regime
 from kbsite.pages.page import Site
 from kbsite.store.grades import EarlierGrade, earlier_grades
-from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun
 from kbsite.store.samples import SAMPLES, ReadSamples, read_samples
 
 ROWS = 60

@@ -13,7 +13,8 @@ from kbsite.pages import facts
 from kbsite.pages.banners import kept_banner
 from kbsite.pages.leaks import hacks, leaks
 from kbsite.pages.page import INDEX, Page, Site, templated
-from kbsite.store.runs import MANIFEST, StoredRun
+from kbsite.store.run_folders import MANIFEST
+from kbsite.store.runs import StoredRun
 
 LATEST = 3
 """How many verdicts the home page shows."""

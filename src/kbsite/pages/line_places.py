@@ -6,7 +6,8 @@ from kbsite.model.audit import Quote
 from kbsite.pages.page import INDEX
 from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, WHOLE, prefixes
 from kbsite.store.files import Stored
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.run_folders import SOLUTION
+from kbsite.store.runs import StoredRun
 
 
 def line_place(stored: StoredRun, quote: Quote) -> tuple[str, str] | None:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from kbsite.model.proof import Proof
 from kbsite.pages.long_text import WHOLE, ends_of
 from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
-from kbsite.store.runs import LOGS, StoredRun
+from kbsite.store.run_folders import LOGS
+from kbsite.store.runs import StoredRun
 
 
 class Stretch(Struct, frozen=True):

@@ -14,7 +14,8 @@ from kbsite.pages.page import Site, address, run_path
 from kbsite.pages.parts import Part
 from kbsite.pages.source import Sources, line_place
 from kbsite.standing import plain
-from kbsite.store.runs import TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import TRANSCRIPT
+from kbsite.store.runs import StoredRun
 
 MOST = 60
 """Alarms, and notes, that the page shows; more are counted."""

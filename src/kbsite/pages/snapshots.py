@@ -21,7 +21,8 @@ from kbsite.model.transcript import DiffLine, Transcript
 from kbsite.pages.file_names import raw_path
 from kbsite.pages.page import INDEX, File, Renderer
 from kbsite.pages.quoted_copies import PAGE, Copy
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.run_folders import SOLUTION
+from kbsite.store.runs import StoredRun
 from kbsite.store.snapshots import final, recorded
 from kbsite.text import diff, visible
 from kbsite.trajectories.snapshots import snapshots

@@ -20,7 +20,8 @@ from kbsite.pages.coloured import Coloured, Colours, Made, coloured
 from kbsite.pages.page import File, Renderer, run_path
 from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
 from kbsite.store.files import Stored
-from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
+from kbsite.store.run_folders import SIDECARS, SOLUTION
+from kbsite.store.runs import StoredRun
 from kbsite.text import CodeLine, code_lines
 
 PAGE = "solution.html"

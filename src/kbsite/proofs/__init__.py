@@ -11,7 +11,8 @@ from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs.events import event_proofs
 from kbsite.proofs.files import Held
 from kbsite.store.files import Stored
-from kbsite.store.runs import AUDIT, LOGS, TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import AUDIT, LOGS, TRANSCRIPT
+from kbsite.store.runs import StoredRun
 from kbsite.store.snapshot_diffs import DIFF, snapshot_diff
 from kbsite.store.snapshots import SNAPSHOTS
 

@@ -18,7 +18,8 @@ from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs.files import FOUND, MOST_LINES
 from kbsite.proofs.passages import Passage, flat, rows_from, starts
 from kbsite.store.files import Stored
-from kbsite.store.runs import TRANSCRIPT, StoredRun
+from kbsite.store.run_folders import TRANSCRIPT
+from kbsite.store.runs import StoredRun
 from kbsite.transcripts import as_told, events, shown
 
 LARGEST = 64_000_000

@@ -12,7 +12,8 @@ from kbsite.store.files import Stored
 from kbsite.store.graded import GRADES
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
-from kbsite.store.runs import METRICS, StoredRun, as_findings
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun, as_findings
 
 MOST = 50
 """Earlier grades that are read: the latest ones, where there are more."""

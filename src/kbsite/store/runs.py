@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct, structs
 
-from kbsite.errors import ENTERABLE, InputError, UsageError
+from kbsite.errors import ENTERABLE, InputError
 from kbsite.model.audit import Audit
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
@@ -26,34 +23,30 @@ from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason, Status
-from kbsite.store.at_once import root
 from kbsite.store.files import (
     HERE,
     Refused,
     Stored,
     arrived,
     contents,
-    digest,
-    linked,
     not_read,
     numbered,
     within,
 )
-from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.places import line_of, lines_of
 from kbsite.store.records import json_record, yaml_record
-from kbsite.store.writing import json_text, write_text
-
-RUN = "run.json"
-METRICS = "metrics.json"
-AUDIT = "audit.yaml"
-MANIFEST = "manifest.json"
-SOLUTION = "solution.py"
-TRANSCRIPT = "transcript/"
-SIDECARS = "files/"
-FLOORS = "floors.json"
-LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
+from kbsite.store.run_folders import (
+    AUDIT,
+    FLOORS,
+    MANIFEST,
+    METRICS,
+    RUN,
+    SOLUTION,
+    TRANSCRIPT,
+    is_partial,
+    unfinished,
+)
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """An id that folders and files of the site can be called by, with what is put behind it."""
@@ -105,122 +98,6 @@ class StoredRun(Struct, frozen=True, kw_only=True):
         return structs.replace(self, folder=folder, files=arrived(self.files, folder))
 
 
-class Manifest(Struct, frozen=True):
-    """manifest.json: the SHA-256 of every file but audit.yaml."""
-
-    format: Literal[1]
-    files: Mapping[str, str]
-
-
-def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Path]:
-    """Every folder below `runs` that is, or wants to be, a run directory, in order of path.
-
-    None if `runs` is not there. Those that are `still` such folders are not looked into. One that
-    cannot be listed, a board's too, is among them; OSError only where that is `runs` itself.
-    """
-    root(str(runs))
-    waiting = _folders(runs, _names(runs))
-    while waiting:
-        folder = waiting.pop()
-        if str(folder) in still:
-            yield folder
-            continue
-        try:
-            names = _names(folder)
-        except OSError:
-            yield folder  # whoever reads it tells of it; the others are read all the same
-            continue
-        if is_partial(folder) or not OWN.isdisjoint(names):
-            yield folder
-        else:
-            waiting += _folders(folder, names)
-
-
-def finished_folders(runs: Path) -> Iterator[Path]:
-    """Those of `run_folders` that nobody writes any more; OSError as there."""
-    return (folder for folder in run_folders(runs) if not is_partial(folder))
-
-
-OWN = {RUN, MANIFEST, METRICS, AUDIT}
-"""What a folder is a run's by."""
-
-
-def vanished(seen: Iterable[str], runs: Path, folders: Iterable[Path]) -> set[Path]:
-    """The folders below `runs` in which files of runs were `seen`, and that are none of `folders`.
-
-    Those within one of these are among them.
-    """
-    home, own = f"{runs.absolute()}/", tuple(f"/{name}" for name in OWN)
-    there = {path.rpartition("/")[0] for path in seen if path.endswith(own)}
-    others = there.difference(str(folder.absolute()) for folder in folders)
-    return {Path(path) for path in others if path.startswith(home)}
-
-
-def _names(folder: Path) -> dict[str, bool]:
-    """What is in a folder, by name, with whether it is a folder itself and no link."""
-    try:
-        with os.scandir(folder) as entries:
-            return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
-    except (NotADirectoryError, FileNotFoundError):
-        return {}
-
-
-def _folders(folder: Path, names: Mapping[str, bool]) -> list[Path]:
-    """The folders in a folder, the last one first; no hidden ones."""
-    below = (name for name, is_folder in names.items() if is_folder and not name.startswith("."))
-    # Paths are compared by their parts, of which these have but one that is not the same.
-    return [folder / name for name in sorted(below, reverse=True)]
-
-
-def linked_runs(runs: Path, folders: Iterable[Path]) -> Iterator[Finding]:
-    """The links to folders where runs lie: what they lead to is no run here.
-
-    `folders` are those that `run_folders` gives: nobody looks into them.
-    """
-    theirs = set(map(str, folders))
-    waiting = [str(runs)]
-    while waiting:
-        # A folder that cannot be listed is told where its runs are looked for.
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            shown = sorted((one for one in entries if one.name[0] != "."), key=lambda one: one.name)
-            yield from (linked(Path(e.path)) for e in shown if e.is_symlink() and e.is_dir())
-            below = (one.path for one in reversed(shown) if one.is_dir(follow_symlinks=False))
-            waiting += [path for path in below if path not in theirs]
-
-
-def spelled(run_id: str) -> str:
-    """What the ids have in common that some file systems take for one: they know no capitals."""
-    return run_id.casefold()
-
-
-def told_twice(run_id: str, first: Path) -> str:
-    """What is wrong with a run of which another one has the id; `first` is that one's folder."""
-    but = "" if first.name == run_id else " but for capitals, which some file systems take for one"
-    return f"the run in {first} has the same id{but}; remove one of them, or import it anew"
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a folder is, or wants to be, a run directory."""
-    # A folder that may not be listed has others in it that may be.
-    return is_partial(folder) or any(os.path.lexists(folder / name) for name in OWN)
-
-
-def is_partial(folder: Path) -> bool:
-    """Whether a folder holds a run that is still written, or was never completed."""
-    return folder.name.endswith(PARTIAL)
-
-
-_UNFINISHED = (
-    "not completed, and left out: it is still written, or was broken off; let a sweep or"
-    " an import go on with it, or delete the folder if none does"
-)
-
-
-def unfinished(folder: Path) -> Finding:
-    """What there is to say of a folder that holds no whole run yet: nothing is wrong with it."""
-    return Finding(Severity.WARNING, str(folder), _UNFINISHED)
-
-
 def read_run(
     folder: Path,
     hidden: Hidden = Hidden(),  # noqa: B008 - frozen
@@ -235,7 +112,7 @@ def read_run(
     folder's name, and the other ids are safe as parts of a path, whatever run.json says.
     """
     if is_partial(folder):
-        raise invalid(_UNFINISHED, folder)
+        raise invalid(unfinished(folder).message, folder)
     held, refused = listed or within(Config().most_file_bytes, contents(folder))
     _refuse_unlisted(folder, refused)
     own = hidden.files
@@ -323,69 +200,6 @@ def as_findings(error: InvalidFileError) -> list[Finding]:
         Finding(Severity.ERROR, str(one.path), one.message, one.line, one.key)
         for one in error.errors
     ]
-
-
-def manifest_findings(
-    stored: StoredRun, every: Iterable[Stored] | None = None, most: int = sys.maxsize
-) -> list[Finding]:
-    """Where the files of a run differ from its manifest; none of more than `most` bytes is read.
-
-    `every` are all of its files, where it was read without some.
-    """
-    path = stored.folder / MANIFEST
-    if stored.file(MANIFEST) is None:
-        return []
-    try:
-        listed = dict(json_record(path, Manifest, any_text=True).files)
-    except InvalidFileError as error:
-        return as_findings(error)
-    found: list[Finding] = []
-    for file in stored.files if every is None else every:
-        if file.name in (AUDIT, MANIFEST):
-            continue
-        found += _held_against(listed.pop(file.name, None), file, most)
-    for name in sorted(listed):
-        message = "missing; the manifest lists it"
-        found.append(Finding(Severity.ERROR, str(stored.folder / name), message))
-    return found
-
-
-def _held_against(expected: str | None, file: Stored, most: int) -> Iterator[Finding]:
-    if expected is not None and file.size > most:
-        message = f"not held against the manifest: {file.size} bytes are more than are read"
-        cure = "raise most_file_bytes of kbsite.yaml to have it read"
-        yield Finding(Severity.WARNING, file.at, f"{message}; {cure}")
-        return
-    if message := _changed(file.path, expected):
-        yield Finding(Severity.ERROR, file.at, message)
-
-
-def _changed(path: Path, expected: str | None) -> str:
-    """How a file differs from the manifest, which holds `expected`; empty if it does not."""
-    if expected is None:
-        return "not in the manifest; it was added after the run was completed"
-    try:
-        found = digest(path)
-    except OSError:
-        return ""  # it is told with the run that it cannot be read
-    changed = f"changed after the run was completed; expected SHA-256 {expected}, got {found}"
-    return changed if found != expected else ""
-
-
-def complete(partial: Path, run: Run, metrics: Metrics | None) -> Path:
-    """Write the records and last the manifest, then give the folder its name, which is returned."""
-    write_text(partial / RUN, json_text(run))
-    if metrics is not None:
-        write_text(partial / METRICS, json_text(metrics))
-    hashes = {file.name: digest(file.path) for file in contents(partial)[0] if file.name != AUDIT}
-    write_text(partial / MANIFEST, json_text(Manifest(FORMAT, hashes)))
-    sync(partial)
-    folder = partial.with_name(run.id)
-    if folder.exists():
-        raise UsageError(f"{folder}: the run is already there; {partial} stays as it is")
-    partial.rename(folder)
-    sync(folder.parent)
-    return folder
 
 
 def read_floors(board: Path) -> tuple[Floor, ...]:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from kbsite.model.snapshot import Recorded
 from kbsite.store.files import Stored
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.run_folders import SOLUTION
+from kbsite.store.runs import StoredRun
 
 SNAPSHOTS = "snapshots/"
 LONGEST = 500_000

@@ -32,7 +32,8 @@ from kbsite.rendering import Templates, environment
 from kbsite.store.files import NOT_READ
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
-from kbsite.store.runs import METRICS, StoredRun, as_findings, read_run
+from kbsite.store.run_folders import METRICS
+from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.store.scratch import scratch_folder
 from kbsite.store.swapping import FOR_HOSTS, VERSIONS

@@ -13,7 +13,8 @@ import pytest
 
 from bench.harnesses.form import Program
 from kbsite.model.status import EndReason
-from kbsite.store.runs import AUDIT, read_run
+from kbsite.store.run_folders import AUDIT
+from kbsite.store.runs import read_run
 from tests.bench.running.sessions import FAKE, HARNESSES, ROOT, FakeAdapter
 
 WORKS = """

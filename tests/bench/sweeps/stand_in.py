@@ -26,7 +26,7 @@ from kbsite.model.status import EndReason
 from kbsite.model.usage import Usage
 from kbsite.store.files import folder_digest
 from kbsite.store.folders import new_run_folder
-from kbsite.store.runs import complete
+from kbsite.store.manifests import complete
 
 JOURNAL = "starts.txt"
 HOARDED, BALLAST, WORTH = "hoarded", "ballast", "transcript.txt"

@@ -23,7 +23,7 @@ from kbsite.model.run import Run
 from kbsite.model.status import EndReason
 from kbsite.model.usage import Usage
 from kbsite.store.folders import new_run_folder
-from kbsite.store.runs import complete
+from kbsite.store.manifests import complete
 from tests.bench.sweeps.drive import work
 from tests.bench.toys import TOY
 

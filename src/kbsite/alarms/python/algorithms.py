@@ -14,7 +14,7 @@ from kbsite.alarms.kinds import alarm
 from kbsite.alarms.python.reading import Reading, readings
 from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 
 NOTE, WARNING = Level.NOTE, Level.WARNING
 

@@ -12,7 +12,7 @@ from kbsite.alarms.python.module import class_of
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 

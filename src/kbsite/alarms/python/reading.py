@@ -16,7 +16,7 @@ from kbsite.alarms.python.callers import answers, asks_for_main, registered
 from kbsite.alarms.python.module import Definition, Function, Module, Scope, lines, modules
 from kbsite.alarms.python.names import LOCAL, Names, names
 from kbsite.model.alarm import Alarm, Level
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 
 KERNEL_MAKERS: Final = (
     "triton.jit", "triton.autotune", "triton.heuristics", "triton.experimental.gluon",

@@ -13,7 +13,7 @@ from kbsite.alarms.python.outside import texts
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.forbidden import operations
-from kbsite.store.runs import SOLUTION
+from kbsite.store.run_folders import SOLUTION
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 

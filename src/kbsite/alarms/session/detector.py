@@ -24,7 +24,7 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
 from kbsite.model.run import Run
-from kbsite.store.runs import TRANSCRIPT
+from kbsite.store.run_folders import TRANSCRIPT
 from kbsite.transcripts import events, is_large
 from kbsite.transcripts import shown as chosen_of
 

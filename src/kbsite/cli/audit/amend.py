@@ -49,7 +49,8 @@ def amend(  # noqa: PLR0913 - each option is an argument
     from kbsite.auditing.drafts import draft_path
     from kbsite.cli.audit.drafting import go_on
     from kbsite.errors import UsageError
-    from kbsite.store.runs import AUDIT, read_run
+    from kbsite.store.run_folders import AUDIT
+    from kbsite.store.runs import read_run
 
     settings, folder = chosen(named, config)
     draft = draft_path(folder)

@@ -21,7 +21,7 @@ def chosen(named: str, config: Path | None) -> tuple[Settings, Path]:
     A run's folder can be named where there is no kbsite.yaml; UsageError where no run is meant.
     """
     from kbsite.auditing.named import named_run
-    from kbsite.store.runs import is_run
+    from kbsite.store.run_folders import is_run
 
     here = Path(named)
     held = settings(config, here.parent if here.is_dir() and is_run(here) else None)

@@ -13,7 +13,8 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof
 from kbsite.store.files import Stored
-from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
+from kbsite.store.run_folders import SIDECARS, SOLUTION
+from kbsite.store.runs import StoredRun
 
 LINES = 5_000
 """Lines of a file that are shown."""

@@ -50,7 +50,8 @@ def new(
     from kbsite.cli.audit.drafting import go_on
     from kbsite.cli.audit.printing import place
     from kbsite.errors import UsageError
-    from kbsite.store.runs import AUDIT, read_run
+    from kbsite.store.run_folders import AUDIT
+    from kbsite.store.runs import read_run
 
     settings, folder = chosen(named, config)
     draft = draft_path(folder)

@@ -37,7 +37,8 @@ def quote(named: str, where: str, label: str, text: str, config: Path | None) ->
     from kbsite.store.alone import alone_in
     from kbsite.store.audits import add_quote
     from kbsite.store.records import yaml_record
-    from kbsite.store.runs import AUDIT, read_run
+    from kbsite.store.run_folders import AUDIT
+    from kbsite.store.runs import read_run
 
     if not label.strip():
         raise UsageError("--label is empty; expected in a few words what the passage shows")

@@ -26,7 +26,7 @@ from kbsite.model.status import Tone
 from kbsite.model.trajectory import Point, PointKind
 from kbsite.pages.costs import in_words
 from kbsite.pages.facts import count, duration, elapsed, moment, score, size
-from kbsite.store.runs import AUDIT, SOLUTION
+from kbsite.store.run_folders import AUDIT, SOLUTION
 
 MOVES, FILES, SHAPES = 300, 60, 60
 """Lines of a section; what is more is counted."""
