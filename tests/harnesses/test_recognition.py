@@ -65,6 +65,33 @@ def test_a_captured_file_is_claimed_by_its_format_alone(form: str, path: Path) -
     assert claimed(_head(path, read)) == [form]
 
 
+ODD: tuple[object, ...] = (None, 7, [], {}, [["x"]], {"x": []})
+
+
+def altered(value: object, depth: int = 4) -> Iterator[object]:
+    """A row with something else in the place of each value within it."""
+    if depth and isinstance(value, dict):
+        for key, inner in value.items():
+            yield from ({**value, key: odd} for odd in (*ODD, *altered(inner, depth - 1)))
+    elif depth and isinstance(value, list):
+        yield from (
+            [one, *value[1:]] for one in (*ODD, *altered(value[:1] and value[0], depth - 1))
+        )
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.id)
+def test_whatever_stands_in_the_place_of_a_value_is_recognised_or_not(form: Format) -> None:
+    path = next((path for name, path in (*HERE, *CORPUS_FILES) if name == form.id), None)
+    if path is None:
+        pytest.skip("no file of this format is here")
+    head = _head(path, form.read)[:12]
+    for number, row in enumerate(head):
+        for other in altered(row):
+            rows: list[Any] = [*head[:number], other, *head[number + 1 :]]
+            for each in FORMS:
+                assert each.recognises(rows) in (True, False), each.id
+
+
 @beside
 def test_each_captured_file_beside_the_checkout_is_claimed_by_its_format_alone() -> None:
     found = {str(path.relative_to(BESIDE)): claimed(_head(path, lines)) for _, path in THERE}

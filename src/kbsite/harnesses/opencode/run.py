@@ -60,7 +60,7 @@ def recognises(head: Sequence[Mapping[str, object]]) -> bool:
     """Whether these are rows of `opencode run --format json`."""
     return (
         all(isinstance(row.get("sessionID"), str) and "timestamp" in row for row in head)
-        and any(row.get("type") in _PARTS and mapping(row.get("part")) for row in head)
+        and any(text(row.get("type")) in _PARTS and mapping(row.get("part")) for row in head)
     ) or (bool(head) and all(_is_error(row) for row in head))
 
 

@@ -143,4 +143,4 @@ class _Kept(Struct):
 def recognises(head: Sequence[Mapping[str, object]]) -> bool:
     """Whether these are events of the server, and some of them changes."""
     known = all(isinstance(row.get("properties"), dict) and "type" in row for row in head)
-    return known and any(row.get("type") in _CHANGES for row in head)
+    return known and any(text(row.get("type")) in _CHANGES for row in head)

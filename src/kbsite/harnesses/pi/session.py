@@ -185,4 +185,4 @@ def _is_message(row: Mapping[str, object]) -> bool:
     """Whether a row is a message with the time that every message of pi has of its own."""
     said = mapping(row.get("message"))
     timed = isinstance(said.get("timestamp"), int)
-    return row.get("type") == "message" and said.get("role") in _ROLES and timed
+    return row.get("type") == "message" and text(said.get("role")) in _ROLES and timed
