@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TypeVar
 
 from bench.devices import Arena, Device
+from bench.grading.deadline import Deadline
 from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import Subject, Told
 from bench.grading.process import box_of_workers
@@ -118,7 +119,8 @@ def _graded(
         told(Step(stage="testing the sandbox", round=0, rounds=setting.rounds))
         run.proven = _proven(setting.sandbox, setting.device)
     stops = Stops.of(problem.problem.forbidden, setting.device.name)
-    subject = Subject(problem, problem.oracle(), setting, run.secret, told, stops)
+    deadline = Deadline(setting.patience.whole)
+    subject = Subject(problem, problem.oracle(), setting, run.secret, told, stops, deadline)
     rounds = Rounds(solution, subject)
     if not rounds.shapes:
         raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bench.ceilings import ceilings
 from bench.devices import Arena, Watch
 from bench.grading.checks import Checker, Marks
+from bench.grading.deadline import Deadline
 from bench.grading.disclosure import Call, Disclosure
 from bench.grading.failures import Failure
 from bench.grading.layout import FEWEST_SLOTS, Layout, layout
@@ -63,6 +64,7 @@ class Subject:
     secret: Secret
     told: Told
     stops: Stops = field(default_factory=lambda: Stops(()))
+    deadline: Deadline = field(default_factory=Deadline)
 
     def ceiling(self, shape: Shape) -> Ceilings:
         """The least times of a shape here."""

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bench.devices import Arena, Device
+from bench.grading.deadline import Deadline
 from bench.grading.failures import Failure, error_of
 from bench.sandbox.box import Box, Limits, Sandbox
 from bench.sandbox.places import own_packages, python_places
@@ -92,6 +93,8 @@ class Process:
         ours, theirs = socket.socketpair()
         self._channel = ours
         self.stage = "start"
+        self.deadline = Deadline()
+        """Of the grading that it works for; to start a worker is no solution's doing."""
         self.spins = False
         """Whether both sides look for frames without a pause."""
         self.building = 0.0
@@ -162,7 +165,8 @@ class Process:
         self, command: int, *, shape: int = 0, slots: Sequence[int] = (), payload: bytes = b"",
         seconds: float,
     ) -> Order:  # fmt: skip
-        """A command that can be sent at once."""
+        """A command that can be sent at once; Failure if the grading has to be done by now."""
+        seconds = self.deadline.within(seconds, self.stage)
         nonce = secrets.token_bytes(8)
         head = worker.DOWN.pack(
             worker.MAGIC_DOWN, command, len(slots), shape, len(payload), nonce, bytes(slots)
@@ -181,6 +185,7 @@ class Process:
             came = self._wait(order.seconds) if self.spins else 0
             frame = self._channel.recv(worker.UP.size)
         except TimeoutError:
+            self.deadline.check(self.stage)
             said = f"no answer within {order.seconds:g} s ({self.stage})"
             raise Failure(Outcome.TIMEOUT, said) from None
         except OSError:

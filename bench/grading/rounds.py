@@ -59,12 +59,15 @@ class Rounds:
             for family in dispatched(self.subject.problem.problem.forbidden)
             for name in FAMILIES[family].aten
         ]
-        return Process(setting.device, setting.sandbox, arena, forbidden, setting.limits, log)
+        process = Process(setting.device, setting.sandbox, arena, forbidden, setting.limits, log)
+        process.deadline = self.subject.deadline
+        return process
 
     def make(self, number: int, arena: Arena, log: Path) -> Round:
         """The round of this number; Failure as soon as anything is not as it has to be."""
         subject = self.subject
         device = subject.setting.device
+        subject.deadline.check("start")
         subject.tell("starting", number)
         device.settle()
         with self.process(arena, log) as process, device.watch() as watch:

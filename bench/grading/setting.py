@@ -63,6 +63,8 @@ class Patience:
     """A call, or a batch of them."""
     shape: float = 900
     """All calls of a round on a shape, with what the grader does between them."""
+    whole: float = 14400
+    """All of a grading: six builds that take as long as one may, and an hour besides."""
 
 
 @dataclass(frozen=True, kw_only=True)

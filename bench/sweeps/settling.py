@@ -15,7 +15,7 @@ from bench.sweeps.ledger import Held, Ledger, Try, Verdict
 from bench.sweeps.outages import Outages
 from bench.sweeps.refusals import MOST_SHOWN, answered, failure
 from bench.sweeps.sheet import Sweep
-from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
+from bench.sweeps.shelf import OnShelf, Shelf, grade_told, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
 from bench.sweeps.tries import ELSEWHERE, ERR, SILENT, STOP, clear, holder, read_first
 from kbsite.model.finding import one_line
@@ -136,7 +136,8 @@ class Settling:
         if made is None:
             return _Ended(outcome=Outcome.STOPPED, detail="its run is not on disk any more")
         if made.graded:
-            return _Ended(outcome=Outcome.GRADED, detail="graded", run=made.name)
+            said = grade_told(made.folder)[:MOST_SHOWN]
+            return _Ended(outcome=Outcome.GRADED, detail=said, run=made.name)
         return _Ended(outcome=Outcome.LOST, detail=f"{one.id} left no grade")
 
     def _run_of(self, held: Held) -> OnShelf | None:

@@ -12,6 +12,7 @@ from bench.sweeps.cells import Cell
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.tries import ORDER, read_bounded
 from kbsite.errors import InputError
+from kbsite.model.finding import one_line
 from kbsite.model.run import Contender, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.files import digest
@@ -57,6 +58,16 @@ def graded(folder: Path) -> bool:
     except (InputError, InvalidFileError, OSError):
         return False
     return same and status not in (Status.UNGRADED.value, Status.INFRA.value)
+
+
+def grade_told(folder: Path) -> str:
+    """What a run's grade says of it, in a line; empty where it cannot be read."""
+    try:
+        told = read_bounded(folder / METRICS)
+    except InputError:
+        return ""
+    said = (told.get("status"), told.get("detail"))
+    return one_line(": ".join(one for one in said if isinstance(one, str)))
 
 
 def spoilt(run: Run, folder: Path) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from bench.grading.setting import Patience
 from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, Wish, slots_of, words
 from bench.sweeps.ledger import Held, Ledger
@@ -76,6 +77,7 @@ def lines(ledger: Ledger, now: float, board: Path, tries: Path | None = None) ->
 _JUST_NOW = 120.0
 """Seconds since which what a grade told last needs no time beside it."""
 _MOST_ERR = 4096
+_GRADE_SECONDS = Patience().whole
 
 _DEAD = "; nothing works on it any more: `run` finds out what is left of it"
 
@@ -104,7 +106,9 @@ def _at_work(
     """What is under way."""
     for one in ledger.open_tries():
         held = ledger.cell(one.cell)
-        line = f"{held.state.value} for {duration(max(0.0, now - one.begun))}: {held.cell.label}"
+        most = f" of {duration(_GRADE_SECONDS)} at most" if one.kind is Kind.GRADE else ""
+        since = duration(max(0.0, now - one.begun))
+        line = f"{held.state.value} for {since}{most}: {held.cell.label}"
         # A driver that is there finds out by itself, and an engine may not have started it yet.
         if not driven and not claimed(board, one.cell):
             yield f"{line}{_DEAD}"

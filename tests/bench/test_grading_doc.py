@@ -44,6 +44,8 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"at most {setting.Patience().setup:g} s",
         f"Then there are {setting.CALLS} calls",
         f"{setting.Patience().shape:g} s for all of them",
+        f"may take {setting.Patience().whole:g} s, six builds of the longest that one may take, "
+        f"{setting.Patience().build:g} s, and an hour besides",
         f"checked with {setting.HELD_OUT_CALLS} calls",
         f"{schedule.BATCHED:.0%} of the calls".replace("%", " %"),
         f"as long as {Cuda.batch_ms:g} ms by the ceiling on a GPU",

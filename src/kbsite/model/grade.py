@@ -74,7 +74,8 @@ _MEANS = {
     Outcome.NO_SOLUTION: (Status.NO_SOLUTION, "There is no solution.py."),
     Outcome.COMPILE_ERROR: (Status.BUILD_FAILED, "The solution cannot be imported or built."),
     Outcome.RUNTIME_ERROR: (Status.CRASHED, "A call raised an error, or ended its process."),
-    Outcome.TIMEOUT: (Status.TIMED_OUT, "A step took longer than it may."),
+    Outcome.TIMEOUT: (
+        Status.TIMED_OUT, "A step, or the grading as a whole, took longer than it may."),
     Outcome.OOM: (Status.OUT_OF_MEMORY, "The solution took more memory than there is for it."),
     Outcome.UNSTABLE_CLOCKS: (
         Status.INFRA, "The hardware did not keep its speed, or too little of it was measured."),

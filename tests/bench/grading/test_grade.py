@@ -243,6 +243,17 @@ def test_who_takes_all_day_is_told_to_stop() -> None:
     assert "calls took more than 1 s" in (found.detail or "")
 
 
+def test_who_stays_just_below_each_limit_meets_that_of_the_whole() -> None:
+    """Such a solution could hold a device for days, and its sweep with it."""
+    slow = HONEST + "import time\nquick = solve\ndef solve(*t): time.sleep(0.3); quick(*t)"
+    patience = Patience(build=60, setup=20, call=20, whole=12.0)
+    found = graded(slow, rounds=20, shapes=("square",), held_out=False, patience=patience).metrics
+
+    assert found.outcome is Outcome.TIMEOUT
+    assert found.status is Status.TIMED_OUT
+    assert "the grading as a whole took more than 12 s" in (found.detail or "")
+
+
 @pytest.mark.parametrize("clean", [1, 2, 3, None])
 def test_a_mismatch_has_to_show_in_every_try(
     clean: int | None, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from typing import Self
 
 import pytest
 
+from bench.grading.deadline import Deadline
 from bench.grading.failures import Failure
 from bench.grading.process import Process
 from bench.sandbox.box import Box, Ending, Limits
@@ -272,6 +273,25 @@ def test_who_says_nothing_is_not_waited_for(tmp_path: Path) -> None:
     assert caught.value.outcome is Outcome.TIMEOUT
     assert "within 0.2 s" in caught.value.detail
     assert time.monotonic() - started < 60
+
+
+def test_who_says_nothing_is_waited_for_no_longer_than_the_grading_lasts(tmp_path: Path) -> None:
+    now = [0.0]
+    with talking(lambda *_: None, tmp_path) as (process, _):
+        process.deadline = Deadline(100, lambda: now[0])
+        assert process.order(worker.CALL, seconds=30).seconds == 30
+        now[0] = 99.8
+        order = process.order(worker.CALL, slots=[0], seconds=30)
+        assert order.seconds == pytest.approx(0.2)
+        with pytest.raises(Failure, match=r"no answer within 0\.2 s"):
+            process.send(order)
+        now[0] = 100.0
+        with pytest.raises(Failure, match="as a whole took more than 100 s") as caught:
+            process.send(order)
+        with pytest.raises(Failure, match="as a whole"):
+            process.order(worker.CALL, seconds=30)
+
+    assert caught.value.outcome is Outcome.TIMEOUT
 
 
 def test_a_worker_that_does_not_even_start_is_the_machines_fault(tmp_path: Path) -> None:

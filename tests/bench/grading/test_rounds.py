@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 import random
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from bench.grading import rounds as module
+from bench.grading.deadline import Deadline
+from bench.grading.failures import Failure
 from bench.grading.grade import silent
 from bench.grading.layout import layout
 from bench.grading.on_shape import Subject
 from bench.grading.rounds import Rounds
 from bench.grading.secret import Secret
 from bench.grading.setting import Solution
+from kbsite.model.grade import Outcome
 from tests.bench.grading.setups import Quick
 from tests.bench.grading.test_grade import setting
 from tests.bench.toys import sound
@@ -50,10 +54,29 @@ def test_a_process_finds_nothing_that_an_earlier_one_left(
     arena = made.arena()
     arena.bytes.fill_(7)
     found: list[int] = []
-    monkeypatch.setattr(
-        module, "Process", lambda *_: found.append(int(arena.bytes.count_nonzero()))
-    )
+
+    def process(*_: object) -> Mock:
+        found.append(int(arena.bytes.count_nonzero()))
+        return Mock()
+
+    monkeypatch.setattr(module, "Process", process)
     made.process(arena, tmp_path / "log")
     arena.close()
 
     assert found == [0]
+
+
+def test_a_round_that_would_begin_too_late_is_the_solutions_fault_and_not_the_machines(
+    tmp_path: Path,
+) -> None:
+    """A worker that is not waited for would seem not to start: the grade would be made again."""
+    made = rounds(1 << 20)
+    late = Rounds(made.solution, dataclasses.replace(made.subject, deadline=Deadline(0)))
+    arena = made.arena()
+    try:
+        with pytest.raises(Failure, match="as a whole") as caught:
+            late.make(1, arena, tmp_path / "log")
+    finally:
+        arena.close()
+
+    assert caught.value.outcome is Outcome.TIMEOUT

@@ -95,10 +95,11 @@ class Scene:
         self.engine.ends(task)
         return folder
 
-    def grade(self, task: Task, status: str = "wrong") -> None:
+    def grade(self, task: Task, status: str = "wrong", detail: str | None = None) -> None:
         """The grade of a run ends, and is written."""
         folder = self.work.board / (self.held(task.cell).run or "")
-        write_whole(folder / "metrics.json", json_bytes({"format": 1, "status": status}))
+        told = {"format": 1, "status": status, "detail": detail}
+        write_whole(folder / "metrics.json", json_bytes(told))
         seal(folder)
         self.engine.ends(task, 1)
 

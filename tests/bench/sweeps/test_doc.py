@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.grading.setting import Patience
 from bench.sweeps.claims import CLAIMS
 from bench.sweeps.ending import PATIENCE_SECONDS, SILENT_SECONDS
 from bench.sweeps.executors.on_ray import GRADE, PROVIDER, SUBREAPER
@@ -48,6 +49,7 @@ def test_every_engine_is_told(engine: Engine) -> None:
         f"SIGKILL after {PATIENCE_SECONDS:.0f} s",
         f"has told nothing for {SILENT_SECONDS / 3600:.0f} hours",
         f"within {WINDOW_SECONDS:.0f} s that say that there are too many requests",
+        f"ends by itself after {Patience().whole / 3600:.0f} hours at most",
         f"{SUBREAPER}=1 ray start",
         f"`{PROVIDER}<id>`",
         f"`{GRADE}`",

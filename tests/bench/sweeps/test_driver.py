@@ -26,7 +26,7 @@ from bench.sweeps.slots import CALM_SECONDS
 from bench.sweeps.states import Kind, Outcome, State
 from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, this_process, write_task
 from bench.sweeps.works import Work
-from kbsite.model.status import EndReason
+from kbsite.model.status import EndReason, Status
 from kbsite.store.folders import BEGUN
 from tests.bench.sweeps.engines import Engine, Scene, scene
 from tests.bench.sweeps.sweeps import contender, exchange, put_run, works
@@ -346,6 +346,8 @@ def test_a_grade_that_tells_nothing_for_too_long_is_ended_and_is_lost(one: Scene
     note_driver(one.ledger, this_process())
     told = lines(one.ledger, time.time() + 7100, one.work.board, one.work.tries)
     assert "calling, square, 1 h 58 min ago" in "\n".join(told)
+    assert told[1].startswith("grading for "), told
+    assert " of 4 h 00 min at most: codex" in told[1], "whoever waits for its GPU wants to know"
     one.step(1)
     assert asked_to_end(grade.folder) == signal.SIGTERM
     one.step(PATIENCE_SECONDS)
@@ -358,6 +360,19 @@ def test_a_grade_that_tells_nothing_for_too_long_is_ended_and_is_lost(one: Scene
     held = one.held(only(one))
     assert (held.state, held.tally.lost) == (State.RAN, 1)
     assert "gave no sign of life" in (held.detail or "")
+
+
+def test_a_grade_that_was_too_slow_as_a_whole_is_told_and_not_made_again(one: Scene) -> None:
+    one.step()
+    one.leaves(one.sessions()[0])
+    one.step()
+    (grade,) = one.grades()
+    said = "the grading as a whole took more than 14400 s (import)"
+    one.grade(grade, Status.TIMED_OUT.value, said)
+    assert not one.step()
+    held = one.held(only(one))
+    assert (held.state, held.detail) == (State.DONE, f"timed_out: {said}")
+    assert len(one.engine.started) == 2
 
 
 def test_a_session_that_goes_on_long_after_its_budget_is_ended_and_is_lost(one: Scene) -> None:
