@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
+from typing import Final
 
 from bench.proxy.form import Exchange, Outcome
 
@@ -83,6 +85,24 @@ _WORDS_COUNT = {
 """Where what an answer says tells more than its status."""
 
 
+_OF_MODELS: Final = re.compile(
+    r"(?:(?:a|access|api|any|do|does|found|have|invalid|no|not|of|permission|publisher|requested"
+    r"|specified|such|the|this|to|unable|unknown|unsupported|use|you|your) )*"
+    r"(?:models?|deployments?|endpoints?)\b"
+)
+"""How providers begin to say that there is no such model: with none of what a request names."""
+
+_OF_ADDRESS: Final = re.compile(
+    r"(?:404:? )?(?:page )?not found\.?|<.*|no explanation .*|", re.DOTALL
+)
+"""What servers say that know nothing of models."""
+
+_OF_CONTENT: Final = re.compile(
+    r"you do not have permission to access the file|cached ?content|your chosen model requires mod"
+)
+"""How providers begin to refuse access to what a request names: Google's, and OpenRouter's."""
+
+
 def trouble(exchange: Exchange) -> Trouble | None:
     """What an exchange says is wrong with its provider; None where nothing is, as far as it goes.
 
@@ -128,15 +148,35 @@ def _worded(error: str, *, anywhere: bool = True) -> Trouble | None:
 
 def _begins(error: str, word: str) -> bool:
     """Whether a word is the kind of an error, or several begin what is said of it."""
-    kind, colon, said = error.partition(": ")
-    if not colon or " " in kind:
-        kind = said = error
+    kind, said = _parted(error)
+    kind = kind or error
     if said.startswith(_PASSED_ON):
         return _begins(said.removeprefix(_PASSED_ON), word)
     if " " not in word:
         return kind.startswith(word)
     # The name of a model may stand before it.
     return _OF_KEYS not in said and said.startswith((word, f"{said.partition(' ')[0]} {word}"))
+
+
+def is_of_content(exchange: Exchange) -> bool:
+    """Whether what is said to be missing, or not allowed, is no model but what a request holds.
+
+    A request can name other things too, as a file of the provider's. An agent that does so from a
+    shell chooses their names, so that only how the provider begins to speak tells which it was.
+    """
+    kind, message = _parted((exchange.error or "").lower())
+    if message.startswith(_PASSED_ON):
+        kind, message = _parted(message.removeprefix(_PASSED_ON))
+    if exchange.status == 404:  # else it was said in words
+        of_model = kind.startswith("model") or _OF_MODELS.match(message)
+        return not of_model and not _OF_ADDRESS.fullmatch(message)
+    return _OF_CONTENT.match(message) is not None
+
+
+def _parted(error: str) -> tuple[str, str]:
+    """The kind of an error, if it tells one, and what is said of it."""
+    kind, colon, said = error.partition(": ")
+    return (kind, said) if colon and " " not in kind else ("", error)
 
 
 def sentence(exchange: Exchange, provider: str) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from bench.harnesses.form import Completion, Said
 from bench.proxy.form import Exchange, Outcome
-from bench.proxy.troubles import Trouble, trouble
+from bench.proxy.troubles import Trouble, is_of_content, trouble
 from bench.sandbox.box import Ending
 from kbsite.model.status import EndReason
 
@@ -78,7 +78,7 @@ class Facts:
             case Trouble.REQUEST:
                 return True
             case Trouble.MODEL | Trouble.ACCESS:
-                return one.model not in self._models
+                return one.model not in self._models or is_of_content(one)
             case _:
                 return False
 

@@ -39,7 +39,7 @@ class Playing:
         try:
             await asyncio.sleep(self.reply.wait_seconds)
             if fault.status is not None:
-                return await self._refuse(http, fault.status, fault.retry_after)
+                return await self._refuse(http, fault.status, fault)
             if fault.reset is Moment.BEFORE:
                 return self._reset(http, web.Response())
             return await (self._stream(http, fault) if streams else self._whole(http))
@@ -52,11 +52,11 @@ class Playing:
     def _note(self, **changes: Any) -> None:
         self.log.change(self.request, **changes)
 
-    async def _refuse(
-        self, http: web.Request, status: int, retry_after: int | None
-    ) -> web.StreamResponse:
-        headers = {} if retry_after is None else {"retry-after": str(retry_after)}
-        return await self._json(http, self.speech.error(status), status, headers)
+    async def _refuse(self, http: web.Request, status: int, fault: Fault) -> web.StreamResponse:
+        after = fault.retry_after
+        headers = {} if after is None else {"retry-after": str(after)}
+        body = self.speech.error(status, fault.message)
+        return await self._json(http, body, status, headers)
 
     async def _whole(self, http: web.Request) -> web.StreamResponse:
         answer = self.reply.answer

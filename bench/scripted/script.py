@@ -167,6 +167,8 @@ class Fault:
     """An HTTP status of 400 or more instead of an answer."""
     retry_after: int | None = None
     """With `status`: seconds, as a header."""
+    message: str | None = None
+    """With `status`: what the error says; words of ours without it."""
     reset: Moment | None = None
     """The connection is reset (RST)."""
     early_end: bool = False

@@ -70,9 +70,9 @@ class Anthropic:
         """All but reasoning, which this API counts as output alone."""
         return replace(usage, reasoning=None)
 
-    def error(self, status: int) -> Mapping[str, Any]:
-        """The body of an answer with this status."""
-        return _error(ERROR_TYPES.get(status, "api_error"), said(status))
+    def error(self, status: int, message: str | None = None) -> Mapping[str, Any]:
+        """The body of an answer with this status, and what it says."""
+        return _error(ERROR_TYPES.get(status, "api_error"), message or said(status))
 
     def error_frame(self, kind: str) -> bytes:
         """An error of this type within a stream."""

@@ -91,9 +91,9 @@ class Chat:
         """All but what was written into the cache."""
         return without_writes(usage)
 
-    def error(self, status: int) -> Mapping[str, Any]:
-        """The body of an answer with this status."""
-        return openai_error(status)
+    def error(self, status: int, message: str | None = None) -> Mapping[str, Any]:
+        """The body of an answer with this status, and what it says."""
+        return openai_error(status, message)
 
     def error_frame(self, kind: str) -> bytes:
         """An error of this type within a stream."""
@@ -105,11 +105,16 @@ class Chat:
         return {"total_tokens": tokens}
 
 
-def openai_error(status: int) -> dict[str, Any]:
+def openai_error(status: int, message: str | None = None) -> dict[str, Any]:
     """The body of an answer of OpenAI's with this status."""
     codes = {401: "invalid_api_key", 429: "rate_limit_exceeded", 500: "server_error"}
     kind = ERROR_TYPES.get(status, "api_error")
-    error = {"message": said(status), "type": kind, "param": None, "code": codes.get(status)}
+    error = {
+        "message": message or said(status),
+        "type": kind,
+        "param": None,
+        "code": codes.get(status),
+    }
     return {"error": error}
 
 

@@ -70,8 +70,8 @@ class Speech(Protocol):
         """What a whole answer tells of the usage: an API leaves out kinds of tokens."""
         ...
 
-    def error(self, status: int) -> Mapping[str, Any]:
-        """The body of an answer with this status."""
+    def error(self, status: int, message: str | None = None) -> Mapping[str, Any]:
+        """The body of an answer with this status, and what it says."""
         ...
 
     def error_frame(self, kind: str) -> bytes:

@@ -81,10 +81,10 @@ class Gemini:
         """All but what was written into the cache."""
         return without_writes(usage)
 
-    def error(self, status: int) -> Mapping[str, Any]:
-        """The body of an answer with this status."""
+    def error(self, status: int, message: str | None = None) -> Mapping[str, Any]:
+        """The body of an answer with this status, and what it says."""
         name = _STATUSES.get(status, "UNKNOWN")
-        return {"error": {"code": status, "message": said(status), "status": name}}
+        return {"error": {"code": status, "message": message or said(status), "status": name}}
 
     def error_frame(self, kind: str) -> bytes:
         """An error of this type within a stream."""

@@ -63,9 +63,9 @@ class Responses:
         """All but what was written into the cache."""
         return without_writes(usage)
 
-    def error(self, status: int) -> Mapping[str, Any]:
-        """The body of an answer with this status."""
-        return openai_error(status)
+    def error(self, status: int, message: str | None = None) -> Mapping[str, Any]:
+        """The body of an answer with this status, and what it says."""
+        return openai_error(status, message)
 
     def error_frame(self, kind: str) -> bytes:
         """An error of this type within a stream."""

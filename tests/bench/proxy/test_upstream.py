@@ -10,7 +10,7 @@ import pytest
 from bench.providers import Dialect, Provider, load_providers
 from bench.proxy.answers import error_text
 from bench.proxy.form import Exchange, Outcome
-from bench.proxy.troubles import Trouble, sentence, trouble
+from bench.proxy.troubles import Trouble, is_of_content, sentence, trouble
 from bench.proxy.upstream import CREDENTIALS, Kind, Upstream, passing
 from tests.bench.proxy.test_book import EXCHANGE
 
@@ -194,6 +194,46 @@ def test_what_a_provider_itself_says_of_key_and_account_is_heard(
 ) -> None:
     said = error_text(json.dumps({"error": body}).encode())
     assert trouble(exchange(Outcome.ERROR, 400, said)) is expected
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (404, "not_found_error: model: claude-opsu-4", False),
+        (404, "invalid_request_error: The model `x` does not exist or you have no access", False),
+        (404, "resource_not_found_error: Not found the model x or Permission denied", False),
+        (404, "NOT_FOUND: models/x is not found for API version v1beta", False),
+        (404, "404: No endpoints found for x/y.", False),
+        (404, "404: Provider returned error: model_not_found: The model `x` is not there", False),
+        (404, "DeploymentNotFound: The API deployment for this resource does not exist.", False),
+        (404, "model_not_found: x", False),
+        (404, "404 page not found", False),
+        (404, "<html><body>Not here</body></html>", False),
+        (404, "no explanation came with it", False),
+        (404, "Not Found", False),
+        (404, None, False),
+        (400, "x/y is not a valid model ID", False),
+        (404, "not_found_error: File not found: file_011", True),
+        (404, "not_found_error: File not found: model", True),
+        (404, "not_found_error: File model: x was not found", True),
+        (404, "invalid_request_error: Item with id 'rs_1' not found. Items are not kept", True),
+        (404, "NOT_FOUND: Requested entity was not found.", True),
+        (404, "404: Provider returned error: not_found_error: File not found: f", True),
+        (403, "PERMISSION_DENIED: You do not have permission to access the File x or it may not "
+         "exist.", True),
+        (403, "403: Your chosen model requires moderation and your input was flagged", True),
+        (403, "PERMISSION_DENIED: The caller does not have permission", False),
+        (403, "permission_error: Your API key does not have permission to use the model", False),
+        (403, None, False),
+    ],
+)  # fmt: skip
+def test_what_a_request_names_is_told_from_its_model(
+    status: int, error: str | None, expected: bool
+) -> None:
+    """Else whoever asks for a file that there is not would have its session undone."""
+    said = exchange(Outcome.ERROR, status, error)
+    assert trouble(said) in (Trouble.MODEL, Trouble.ACCESS)
+    assert is_of_content(said) is expected
 
 
 def test_what_is_not_the_providers_doing_is_no_trouble() -> None:

@@ -56,6 +56,7 @@ SILENT = exchange(Outcome.ABANDONED, stop=None, status=None, first_byte=None, se
 SOON = replace(SILENT, seconds=2.0)
 BAD = exchange(Outcome.ERROR, status=400, stop=None, error="invalid_request_error: too long")
 OTHER = exchange(Outcome.ERROR, status=404, stop=None, error="model: no", model="made-up")
+NO_FILE = exchange(Outcome.ERROR, status=404, stop=None, error="not_found_error: File: f_1")
 REFUSED = exchange(Outcome.REFUSED, status=403, stop=None, error="no such path")
 
 
@@ -111,6 +112,8 @@ BY_ITSELF: list[tuple[str, Said, list[Exchange], Ending, EndReason, bool]] = [
     ("from the first on", Said.FAILED, [BAD], WENT_WELL, EndReason.PROVIDER, True),
     ("the model that was ordered", Said.FAILED,
      [DONE, exchange(Outcome.ERROR, status=404, stop=None)], WENT_WELL, EndReason.PROVIDER, True),
+    ("a file that there is not", Said.FAILED, [DONE, NO_FILE], WENT_WELL,
+     EndReason.HARNESS, False),
     ("another one that had answered", Said.FAILED,
      [exchange(Outcome.COMPLETE, model="made-up"), OTHER], WENT_WELL, EndReason.PROVIDER, True),
     ("refused", Said.FAILED, [REFUSED], Ending(exit_code=1), EndReason.HARNESS, True),
@@ -175,7 +178,7 @@ def test_a_deadline_is_the_provider_s_where_it_failed_for_long_before_it() -> No
     assert "the last 100 s of it had failed: status 529, overloaded" in verdict.detail
 
 
-@pytest.mark.parametrize("bad", [BAD, OTHER])
+@pytest.mark.parametrize("bad", [BAD, OTHER, NO_FILE])
 def test_whoever_sends_bad_requests_does_not_get_another_session_for_it(bad: Exchange) -> None:
     """An agent could, from a shell, as often as it likes."""
     at_once = decide(facts(Said.NOTHING, [MORE, *[bad] * 12], stop=Stop.FAILURES))

@@ -17,7 +17,8 @@ from bench.running.form import SessionLimits
 from bench.running.run import run
 from bench.sandbox import NONE, best
 from bench.sandbox.box import Sandbox
-from bench.scripted import expected_usage, scripted_provider
+from bench.scripted import Script, expected_usage, load_scripts, scripted_provider, serve
+from bench.scripted.script import Fault, Turn
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason
@@ -253,6 +254,21 @@ def test_bad_requests_of_an_agent_do_not_undo_its_session(
     ended = trial.fake(BAD + WRITES + program, limits=limits)
     assert (ended.reason, ended.retryable) == (reason, False), ended.detail
     assert run_of(ended.folder).broken_off(solution=True) is None, "boards count it"
+
+
+def test_a_file_that_a_provider_does_not_have_does_not_undo_a_session(tmp_path: Path) -> None:
+    """A provider says 404 of it, as of a model."""
+    fault = Fault(status=404, message="File not found: file_011")
+    none = Script(name="nofile", about="No such file.", turns=(Turn(text="Never.", fault=fault),))
+    program = BAD.replace("e400", "nofile").replace("error.code == 400", "error.code == 404")
+    (runs := tmp_path / tmp_path.name).mkdir()
+    with serve((*load_scripts(), none)) as server:
+        ended = Trial(server, runs).fake(
+            program + WRITES + "ask()\nwhile True:\n    bad()\n    time.sleep(0.05)",
+            limits=replace(SMALL, failures=5, failing_seconds=0.5),
+        )
+    assert (ended.reason, ended.retryable) == ("harness_error", False), ended.detail
+    assert "File not found" in ended.detail
 
 
 def test_a_session_whose_key_is_refused_ends_soon(trial: Trial) -> None:

@@ -216,3 +216,11 @@ def test_the_formula_of_usage() -> None:
     assert first.input != other.input
     assert first == usage_of("main", 0)
     assert (first.reasoning or 0) < (first.output or 0)
+
+
+@EACH
+def test_an_error_says_what_its_script_says(speech: Speech) -> None:
+    assert "scripted 404" in json.dumps(speech.error(404))
+    told = json.dumps(speech.error(404, "File not found: x"))
+    assert "File not found: x" in told
+    assert "scripted" not in told
