@@ -120,6 +120,19 @@ class Facts:
         return max(0.0, (self.ended - heard).total_seconds()), alive
 
     @property
+    def crowd(self) -> int:
+        """How often models were asked in the minute before the last answer that failed so.
+
+        0 where it does not say that there were too many requests.
+        """
+        answer = self.answer
+        found = None if answer is None else trouble(answer)
+        if answer is None or found is None or not found.crowded:
+            return 0
+        ages = ((answer.started - one.started).total_seconds() for one in self.exchanges)
+        return sum(0 <= age < CROWD_SECONDS for age in ages)
+
+    @property
     def told(self) -> str:
         """What the CLI's own events say of the end, as a sentence."""
         detail = self.completion.detail.strip()
@@ -146,6 +159,11 @@ BLOCKED_SHARE = 0.2
 """Share of the budget that a provider may fail for at the end, and it still was the budget that
 ended the session: more than CLIs take to give up in most sessions, and less than a contender may be
 blamed for. A provider that was silent for so long is told of."""
+
+CROWD_SECONDS = 60.0
+CROWD = 60
+"""Requests in so long from which on it is told how many there were: few CLIs ask once a second,
+with all of their sub-agents, but an agent that wants another session can, from a shell."""
 
 PATIENCE_SECONDS = 30.0
 """No CLI gives a silent provider up sooner; one that ends before has died, or was killed by what it
@@ -214,7 +232,7 @@ def _more(facts: Facts) -> str:
     """What a person has to know besides why the runner ended a session; empty for nothing."""
     answer = facts.answer
     if facts.stop is Stop.FAILURES and answer is not None and answer.outcome.failed:
-        return f" The last one: {_told(answer)}."
+        return f" The last one: {_told(answer)}.{_crowd(facts)}"
     words = facts.last_words if facts.stop is Stop.NO_REQUEST else ""
     return _silent(facts) if facts.stop is Stop.DEADLINE else _said_last(words)
 
@@ -226,6 +244,12 @@ def _silent(facts: Facts) -> str:
     seconds, alive = silence
     what = "nothing but keep-alives" if alive else "nothing"
     return f" An answer was awaited then, of which {what} had come for {seconds:.0f} s."
+
+
+def _crowd(facts: Facts) -> str:
+    """That there were very many requests before there were too many; empty for a usual number."""
+    count = facts.crowd
+    return f" In the minute before, models were asked {count} times." if count >= CROWD else ""
 
 
 def _said_last(words: str) -> str:
@@ -246,7 +270,8 @@ def _by_exchanges(facts: Facts) -> _Decided:
         said = "The last request could not be answered as it was"
         return EndReason.HARNESS, f"{said}: {_told(answer)}. {facts.told}"
     if answer.outcome.failed:
-        return EndReason.PROVIDER, f"The last answer of the provider failed: {_told(answer)}."
+        said = f"The last answer of the provider failed: {_told(answer)}.{_crowd(facts)}"
+        return EndReason.PROVIDER, said
     if answer.outcome is Outcome.CUT:
         return EndReason.TRUNCATED, "The last answer was cut by its limit of tokens."
     if answer is not last and facts.completion.said is not Said.COMPLETED:

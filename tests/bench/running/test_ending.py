@@ -278,6 +278,23 @@ def test_requests_that_failed_in_a_row_tell_how_the_last_one_did() -> None:
     assert verdict.detail.endswith(" The last one: unreachable, connection refused.")
 
 
+@pytest.mark.parametrize("stop", [None, Stop.FAILURES])
+@pytest.mark.parametrize(("count", "status", "told"), [
+    (200, 429, True), (200, 529, True), (200, 500, False), (30, 429, False),
+])  # fmt: skip
+def test_a_flood_before_there_were_too_many_requests_is_told(
+    stop: Stop | None, count: int, status: int, told: bool
+) -> None:
+    """A person can see then that it was the session's own."""
+    early = [exchange(Outcome.COMPLETE, at=0.0)] * 100
+    asked = [exchange(Outcome.COMPLETE, at=100.0 + 50 * one / count) for one in range(count)]
+    last = exchange(Outcome.ERROR, status=status, stop=None, error="slow down", at=151.0)
+    verdict = decide(facts(Said.NOTHING, [*early, *asked, last], stop=stop))
+    assert verdict.reason is EndReason.PROVIDER
+    said = f" In the minute before, models were asked {count + 1} times."
+    assert verdict.detail.endswith(said) is told
+
+
 @pytest.mark.parametrize("stop", [None, Stop.NO_REQUEST])
 def test_a_cli_that_asked_no_model_is_quoted(stop: Stop | None) -> None:
     told = replace(facts(Said.NOTHING, [], stop=stop), last_words="Error: Cannot find module 'x'")
