@@ -54,11 +54,9 @@ class Rounds:
         """A fresh worker, who finds nothing in the arena that an earlier one left there."""
         setting = self.subject.setting
         arena.bytes.zero_()
-        forbidden = [
-            name
-            for family in dispatched(self.subject.problem.problem.forbidden)
-            for name in FAMILIES[family].aten
-        ]
+        families = dispatched(self.subject.problem.problem.forbidden)
+        # An operation may be of several, and torch 2.11 lets nobody replace one twice.
+        forbidden = list(dict.fromkeys(name for one in families for name in FAMILIES[one].aten))
         process = Process(setting.device, setting.sandbox, arena, forbidden, setting.limits, log)
         process.deadline = self.subject.deadline
         return process

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 from unittest.mock import Mock
 
 import pytest
 
+from bench.forbidden import FAMILIES
 from bench.grading import rounds as module
 from bench.grading.deadline import Deadline
 from bench.grading.failures import Failure
@@ -64,6 +67,34 @@ def test_a_process_finds_nothing_that_an_earlier_one_left(
     arena.close()
 
     assert found == [0]
+
+
+def test_an_operation_of_several_forbidden_families_is_trapped_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch 2.11 lets nobody replace one twice: no worker started, and no grade could be made."""
+    made = rounds(1 << 20)
+    both = ("matmul", "dequantise")
+    assert set(FAMILIES[both[0]].aten) & set(FAMILIES[both[1]].aten)
+    problem = made.subject.problem
+    problem = dataclasses.replace(
+        problem, problem=dataclasses.replace(problem.problem, forbidden=both)
+    )
+    made = Rounds(made.solution, dataclasses.replace(made.subject, problem=problem))
+    started: list[Sequence[str]] = []
+
+    def process(*given: object) -> Mock:
+        started.append(cast("Sequence[str]", given[3]))
+        return Mock()
+
+    monkeypatch.setattr(module, "Process", process)
+    arena = made.arena()
+    made.process(arena, tmp_path / "log")
+    arena.close()
+
+    (forbidden,) = started
+    assert len(forbidden) == len(set(forbidden))
+    assert set(forbidden) >= {name for one in both for name in FAMILIES[one].aten}
 
 
 def test_a_round_that_would_begin_too_late_is_the_solutions_fault_and_not_the_machines(
