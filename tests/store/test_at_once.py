@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,34 @@ def test_below_a_folder_that_was_named_no_link_to_a_folder_is_followed(
     with pytest.raises(OSError, match="symbolic links") as raised:
         read_at_once(f"{runs}/one/file", 9)
     assert (raised.value.errno, raised.value.filename) == (errno.ELOOP, f"{runs}/one/file")
+
+
+def test_nothing_is_told_of_what_lies_where_a_link_leads_that_took_the_place_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a-name-of-nobodys-business").touch()
+    (tmp_path / "run" / "logs").mkdir(parents=True)
+    (tmp_path / "run" / "solution.py").touch()
+    logs = tmp_path / "run" / "logs"
+
+    def swapped(call: Callable[..., Any]) -> Callable[..., Any]:
+        def late(place: Any, *more: Any) -> Any:
+            if str(place).endswith("/logs/") and not logs.is_symlink():
+                logs.rename(tmp_path / "before")
+                logs.symlink_to(tmp_path / "outside")
+            return call(place, *more)
+
+        return late
+
+    monkeypatch.setattr(os, "open", swapped(os.open))
+    monkeypatch.setattr(os, "scandir", swapped(os.scandir))
+    kept, refused = contents(tmp_path / "run")
+    assert [file.name for file in kept] == ["solution.py"]
+    assert "nobodys" not in str(refused)
+    assert [(one.name, one.reason) for one in refused] == [
+        ("logs/", "cannot be listed: Too many levels of symbolic links")
+    ]
 
 
 def test_what_is_replaced_right_after_it_was_opened_is_read(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _roots: dict[str, str] = {}
 """Folders below which no link is followed, by their paths, and where they lie."""
+
+
+_ITSELF = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def root(folder: str) -> None:
@@ -49,7 +53,27 @@ def itself(path: str, flags: int) -> int:
     Below a `root` none is followed that took the place of a folder, either. A pipe keeps nobody
     waiting. It is what `open` takes for an opener.
     """
-    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return _not_led_away(path, os.open(path, flags | _ITSELF))
+
+
+@contextmanager
+def listed(path: str) -> Iterator[tuple[int, list[os.DirEntry[str]]]]:
+    """A folder, open, and what is in it; OSError as of `itself`.
+
+    So nothing is told of what lies where a link leads. The folder itself may be one where it is a
+    `root`, or lies below none.
+    """
+    descriptor = _not_led_away(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY))
+    try:
+        with os.scandir(descriptor) as entries:
+            held = list(entries)
+        yield descriptor, held
+    finally:
+        os.close(descriptor)
+
+
+def _not_led_away(path: str, descriptor: int) -> int:
+    """What was opened, if it lies where its path says; OSError if a link led elsewhere."""
     if _roots and _is_led_away(path, descriptor):
         os.close(descriptor)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)

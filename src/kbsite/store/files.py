@@ -21,7 +21,7 @@ from kbsite.errors import ENTERABLE, READABLE, InputError, name_file
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
-from kbsite.store.at_once import itself, read_at_once, root
+from kbsite.store.at_once import itself, listed, read_at_once, root
 from kbsite.store.repacking import repacked
 from kbsite.store.through import Through
 
@@ -156,6 +156,9 @@ _EXPECTED = "expected a file or a folder"
 UNLISTED = "cannot be listed: "
 """How it begins why a folder is not read."""
 
+_LONG = 1000
+"""Characters of a path above which it may have more bytes than the system takes."""
+
 HERE = "."
 """What `contents` calls the folder that it was asked about."""
 
@@ -226,13 +229,13 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
     while below:
         inside = below.pop()
         try:
-            with os.scandir(f"{folder}/{inside}" if inside else folder) as entries:
-                found = list(entries)
+            with listed(f"{folder}/{inside}" if inside else str(folder)) as (place, entries):
+                found = [_held(f"{inside}{entry.name}", entry, folder, place) for entry in entries]
         except OSError as error:
             refused.append(_unseen(inside or HERE, UNLISTED, error))
             continue
-        for entry in found:
-            match _held(f"{inside}{entry.name}", entry):
+        for one in found:
+            match one:
                 case Stored() as file:
                     kept.append(file)
                 case Refused() as thing:
@@ -242,19 +245,24 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
     return sorted(kept, key=lambda file: file.name), sorted(refused, key=lambda r: r.name)
 
 
-def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
-    """What an entry of a folder is; the name with a slash where it is a folder itself."""
+def _held(
+    name: str, entry: os.DirEntry[str], folder: Path, place: int
+) -> Stored | Refused | str:  # fmt: skip
+    """What an entry of a place below a folder is; its name with a slash if it is one itself."""
+    path = f"{folder}/{name}"
     try:
-        status = entry.stat(follow_symlinks=False)
+        # What nobody can open by its path is told here, though its folder, which is open, has it.
+        status = os.lstat(path) if len(path) > _LONG else entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
-            return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})", _EXPECTED)
+            leads = os.readlink(entry.name, dir_fd=place)
+            return Refused(name, f"a symbolic link (to {leads})", _EXPECTED)
     except OSError as error:
         return _unseen(name, "cannot be read: ", error)
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):
         # Many runs have files of a name, and what tells of all inputs holds their paths too.
-        return Stored(intern(name), intern(entry.path), status.st_size)
+        return Stored(intern(name), intern(path), status.st_size)
     return Refused(name, "a pipe, a socket or a device", _EXPECTED)
 
 
