@@ -1,17 +1,23 @@
-// What sticks below the links of the site starts where they end, also where they take several lines.
+// What sticks below the links of the site starts where they end, also where they take several lines;
+// and what a browser leads to starts where both of them end (kbsite.css).
 "use strict";
 
 {
   const ONE_LINE = 50; // pixels; the theme knows how high that is
 
   function start() {
-    const [header, { style }] = [document.querySelector("header.top"), document.documentElement];
-    if (!header) return;
-    new ResizeObserver(() => {
-      const high = header.offsetHeight;
-      if (high > ONE_LINE) style.setProperty("--top", `${high}px`);
-      else style.removeProperty("--top");
-    }).observe(header);
+    const { style } = document.documentElement;
+    function measure(bar, name, known) {
+      if (!bar) return;
+      new ResizeObserver(() => {
+        const high = bar.offsetHeight;
+        if (high > known) style.setProperty(name, `${high}px`);
+        else style.removeProperty(name);
+      }).observe(bar);
+    }
+
+    measure(document.querySelector("header.top"), "--top", ONE_LINE);
+    measure(document.getElementById("tools"), "--tools", 0);
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -237,6 +237,23 @@ def test_in_a_low_window_no_bar_takes_the_room_to_read(
     expect(page.locator("#query")).to_be_in_viewport()
 
 
+@pytest.mark.parametrize("width", [320, 390, 700, 1400])
+def test_a_browser_leads_to_right_below_the_bars(open_run: Open, width: int) -> None:
+    """Anchors, find in page and focus by Tab: none of them asks a script where bars end."""
+    page = open_run("#solution-title", viewport={"width": width, "height": 800})
+    page.evaluate("document.querySelector('header.top').append('site '.repeat(40))")
+    expect(page.locator("html")).to_have_class("tooled")
+    bars = "Math.max(...[...document.querySelectorAll('header.top, #tools')]"
+    bars = f"{bars}.map((bar) => bar.getBoundingClientRect().bottom))"
+    step = page.locator(".steps > li").nth(8)
+
+    def below() -> float:
+        step.evaluate("held => held.scrollIntoView({ block: 'start', behavior: 'instant' })")
+        return float(step.evaluate(f"held => held.getBoundingClientRect().top - {bars}"))
+
+    wait_until(page, lambda: 0 <= below() <= 16)
+
+
 def test_what_only_looks_like_a_terminal_is_not_read_out(open_run: Open) -> None:
     page = open_run()
     expect(page.get_by_role("heading", name="transcript", exact=True)).to_be_visible()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 
-from tests.browser.waiting import address_ends
+from tests.browser.waiting import address_ends, wait_until
 from tests.browser.witness import Opened, Witness
 
 pytestmark = pytest.mark.browser
@@ -200,6 +200,30 @@ def test_figures_of_all_runs_are_read_on_a_tablet_or_show_their_edge(
     held.evaluate(last, "$12.34 (estimate)" * 3)
 
     assert_scrolls_with_an_edge(held)
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 800), (844, 390), (1400, 800)])
+@pytest.mark.parametrize(
+    ("path", "anchor"), [("demo/index.html", "standings"), ("compare/index.html", "demo/add")]
+)
+def test_an_anchor_leads_to_right_below_what_stays_in_sight(
+    path: str, anchor: str, width: int, height: int, site: Path,
+    context_of: functools.partial[BrowserContext],
+) -> None:  # fmt: skip
+    page = context_of(viewport={"width": width, "height": height}).new_page()
+    page.goto((site / path).as_uri())
+    page.wait_for_load_state("load")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    page.evaluate("document.body.style.paddingBottom = '100vh'")
+    page.evaluate(f"location.hash = '{anchor}'")
+    bars = "Math.max(0, ...[...document.querySelectorAll('header.top, #choice')]"
+    bars = f"{bars}.map((bar) => bar.getBoundingClientRect().bottom))"
+
+    wait_until(page, lambda: page.evaluate("scrollY") > 0)
+    told = page.locator(f"[id='{anchor}']").evaluate(
+        f"one => one.getBoundingClientRect().top - {bars}"
+    )
+    assert 0 <= told <= 24
 
 
 def test_the_arrow_of_a_quote_stands_beside_its_last_word(
