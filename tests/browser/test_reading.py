@@ -202,6 +202,40 @@ def test_figures_of_all_runs_are_read_on_a_tablet_or_show_their_edge(
     assert_scrolls_with_an_edge(held)
 
 
+@pytest.mark.parametrize(
+    ("path", "frame", "width"),
+    [
+        ("kernels/index.html", ".scroll:has(> .grid)", 768),
+        ("kernels/index.html", ".scroll:has(> .bc-standings)", 390),
+        ("kernels/index.html", ".bc-figure .scroll >> nth=0", 1400),
+        ("audits/index.html", ".scroll:has(> .verdicts)", 1024),
+    ],
+)
+def test_wide_tables_show_that_there_is_more_beyond_their_edge(
+    path: str, frame: str, width: int, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": width, "height": 800}).new_page()
+    page.goto((site / path).as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+
+    assert_scrolls_with_an_edge(page.locator(frame))
+
+
+def test_a_list_within_lists_is_not_wider_than_a_phone(
+    served: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    run = next(site.glob("runs/*_claude_scripted_kahan_softmax")).name
+    page.goto(f"{served}runs/{run}/index.html")
+    deep = "'<ul><li>level'.repeat(12)"
+    page.evaluate(
+        f"document.querySelector('.steps > .message').insertAdjacentHTML('beforeend', {deep})"
+    )
+
+    assert page.locator(".steps li li li").count() >= 10
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 @pytest.mark.parametrize(("width", "height"), [(390, 800), (844, 390), (1400, 800)])
 @pytest.mark.parametrize(
     ("path", "anchor"), [("demo/index.html", "standings"), ("compare/index.html", "demo/add")]
