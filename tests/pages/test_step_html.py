@@ -253,6 +253,24 @@ def test_a_plan_is_a_list_of_its_points_with_all_that_they_say() -> None:
     assert "newTodos" not in html
 
 
+def test_of_a_long_plan_the_middle_is_folded_and_how_far_it_is_told() -> None:
+    done = {False: "pending", True: "completed"}
+    todos = [{"content": f"point {n}", "status": done[n < 40]} for n in range(100)]
+    todos[50]["status"] = "<i>"
+    plan = call(1, tool="TodoWrite", tool_kind=ToolKind.PLAN, arguments={"todos": todos})
+    (html,) = shown([plan])
+    tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
+    rows = ["".join(point.itertext()).strip() for point in tree.iter("li") if not point.get("id")]
+    folded = tree.find(".//details")
+
+    assert [row.split()[-1] for row in rows] == [str(n) for n in range(100)]
+    assert folded is not None
+    assert len(list(folded.iter("li"))) == 80
+    assert folded.findtext("summary") == "80 more points: 25 completed, 54 pending, 1 other"
+    (short,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments={"todos": todos[:30]})])
+    assert "<details" not in short
+
+
 @pytest.mark.parametrize(
     "arguments",
     [{"todos": [{"content": "no status"}]}, {"todos": [{"status": "done", "n": 1}]},

@@ -8,7 +8,8 @@ own has no quotes. Every text goes through `kbsite.text`, which makes it safe fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -184,7 +185,28 @@ def _plan(held: Mapping[str, object]) -> str:
     if not all(points):
         return ""
     told = "".join(f"<p class=dim>{texts.inner(text)}\n" for text in others)
-    return f"{told}<ul>{''.join(points)}</ul>\n"
+    if len(points) <= OPEN_POINTS:
+        return f"{told}<ul>{''.join(points)}</ul>\n"
+    head, tail = "".join(points[:HEAD_POINTS]), "".join(points[-TAIL_POINTS:])
+    middle = slice(HEAD_POINTS, -TAIL_POINTS)
+    return (
+        f"{told}<ul>{head}</ul><details><summary>{_standing(lists[0][middle])}</summary>"
+        f"<ul>{''.join(points[middle])}</ul></details><ul>{tail}</ul>\n"
+    )
+
+
+OPEN_POINTS = 30
+"""Points of a plan that stand unfolded; of a longer one its first and its last ones do."""
+HEAD_POINTS, TAIL_POINTS = 15, 5
+
+
+def _standing(points: Sequence[Mapping[str, str]]) -> str:
+    """How far points of a plan are: "80 more points: 20 completed, 60 pending"."""
+    told = Counter(
+        point["status"] if point["status"] in (*_SIGNS, "pending") else "other" for point in points
+    )
+    each = ", ".join(f"{count(number)} {status}" for status, number in told.items())
+    return f"{number_of(len(points), 'more point')}: {each}"
 
 
 _SIGNS = {"completed": "☑", "done": "☑", "in_progress": "▸", "cancelled": "☒"}
