@@ -178,7 +178,9 @@
     for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
       if (value >= 0.9995 * size) return `${Number((value / size).toPrecision(3))}${unit}`;
     }
-    return String(Number(value.toPrecision(3)));
+    const told = Number(value.toPrecision(3));
+    const small = told >= 1e-9 && told < 1e-6; // as all pages write it, without an exponent
+    return small ? told.toFixed(2 - Math.floor(Math.log10(told))).replace(/0+$/, "") : String(told);
   }
 
   const best = (points) => points.reduce((line, { at, value, graded }) => {

@@ -34,7 +34,7 @@
   // Figures are written as on all other pages.
 
   // What is small is not nothing, and what is less than one is not one.
-  const least = (value) => (value < 1e-6 ? value.toExponential(1) : value.toFixed(1 - Math.floor(Math.log10(value))));
+  const least = (value) => (value < 1e-9 ? value.toExponential(1) : value.toFixed(1 - Math.floor(Math.log10(value))));
 
   function score(value) {
     const text = value.toFixed(3);

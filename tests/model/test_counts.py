@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kbsite.model.counts import number_of
+from kbsite.model.counts import figure, number_of, small
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,21 @@ def test_one_is_not_several(count: int, told: str) -> None:
 def test_what_takes_no_s_is_called_by_its_own_word() -> None:
     assert number_of(1, "process", "processes") == "1 process"
     assert number_of(3, "process", "processes") == "3 processes"
+
+
+@pytest.mark.parametrize(
+    ("value", "two", "most"),
+    [(0.00014, "0.00014", "0.00014"), (0.0000012, "0.0000012", "0.0000012"),
+     (6e-7, "0.00000060", "0.0000006"), (-6e-7, "-0.00000060", "-0.0000006"),
+     (1.23456e-9, "0.0000000012", "0.000000001235"), (1.23456e-10, "1.2e-10", "1.235e-10"),
+     (1e-300, "1.0e-300", "1e-300")],
+)  # fmt: skip
+def test_small_figures_are_written_one_way(value: float, two: str, most: str) -> None:
+    assert (small(value), figure(value)) == (two, most)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(0, "0"), (0.5, "0.5"), (0.53456, "0.5346"), (1234.5, "1234"), (2, "2")]
+)
+def test_a_figure_of_a_usual_size_has_four_digits_at_most(value: float, told: str) -> None:
+    assert figure(value) == told

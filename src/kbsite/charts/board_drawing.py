@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from kbsite.charts.drawing import coordinate
 from kbsite.model.board import Attempt
+from kbsite.model.counts import figure
 from kbsite.text import plain
 
 WIDTH = 420
@@ -74,7 +75,7 @@ def telling(marked: Sequence[float], *ways: Written) -> Written:
 
 def exact(value: float) -> str:
     """A round number as short as it can be: "0", ".0005", "2.5"."""
-    text = f"{value:.4g}"
+    text = figure(value)
     return text.removeprefix("0") if text.startswith("0.") else text
 
 

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from kbsite.model.counts import SMALLEST, small
 from kbsite.text import plain
 
 WIDTH, HEIGHT = 760, 260
@@ -230,7 +231,7 @@ def digits(value: float, count: int = 4) -> str:
 
 def share(value: float) -> str:
     """A share in three digits, with more where they would call whole what is not: 0.9996."""
-    text = digits(value, 3)
+    text = small(value, 3) if SMALLEST <= value < 0.001 else digits(value, 3)
     return text if value == 1 or float(text) != 1 else _beside_one(value)
 
 

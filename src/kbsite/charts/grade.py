@@ -24,7 +24,7 @@ from kbsite.charts.drawing import (
     steps,
     table,
 )
-from kbsite.model.counts import number_of
+from kbsite.model.counts import figure, number_of
 from kbsite.model.floor import Floor
 from kbsite.model.grade import Metrics
 from kbsite.model.samples import Spread
@@ -76,10 +76,10 @@ def grade_plot(metrics: Metrics, floors: Sequence[Floor]) -> Markup | None:
 def _told(metrics: Metrics, known: Sequence[tuple[str, float]], shapes: int) -> str:
     told = [f"{number_of(shapes, 'shape')}."]
     if metrics.peak_fraction is not None:
-        told.append(f"All together {metrics.peak_fraction:.4g}.")
+        told.append(f"All together {figure(metrics.peak_fraction)}.")
     if metrics.interval:
-        told.append(f"Interval {metrics.interval[0]:.4g} to {metrics.interval[1]:.4g}.")
-    return " ".join([*told, *(f"{name} {value:.4g}." for name, value in known)])
+        told.append(f"Interval {figure(metrics.interval[0])} to {figure(metrics.interval[1])}.")
+    return " ".join([*told, *(f"{name} {figure(value)}." for name, value in known)])
 
 
 def _axis(x: Scale, ticks: tuple[float, int], y: tuple[float, float]) -> Iterator[Markup]:
@@ -87,7 +87,7 @@ def _axis(x: Scale, ticks: tuple[float, int], y: tuple[float, float]) -> Iterato
     for number in range(count + 1):
         at = x.at(width * number)
         yield line((at, at), y, "chart-grid" if number else "chart-axis")
-        yield label(f"{width * number:.4g}", at, 12)
+        yield label(f"{figure(width * number)}", at, 12)
 
 
 def _bars(shapes: Sequence[tuple[str, float]], x: Scale, top: float) -> Iterator[Markup]:
@@ -95,7 +95,7 @@ def _bars(shapes: Sequence[tuple[str, float]], x: Scale, top: float) -> Iterator
         y = top + _ROW * number
         short = name if len(name) <= _SHORT else f"{name[:_SHORT]}…"
         yield label(f"{short}: {share(value)}", x.start + 4, y + 14, anchor="start")
-        told = element("title", plain(f"{name[:200]}: {value:.4g}"))
+        told = element("title", plain(f"{name[:200]}: {figure(value)}"))
         yield element(
             "rect", told, x=x.start, y=y + 19, width=x.at(value) - x.start, height=_BAR,
             class_="chart-bar",
@@ -124,7 +124,7 @@ def _lines(
         at, below = x.at(value), y[1] + 14 + 16 * number
         yield line((at, at), (y[0], below - 10), "chart-floor" if number else "chart-ceiling")
         anchor = "start" if at < _NARROW / 2 else "end"
-        yield label(f"{name} {value:.3g}", at, below, anchor=anchor)
+        yield label(f"{name} {figure(value, 3)}", at, below, anchor=anchor)
 
 
 def samples_chart(spreads: Sequence[Spread]) -> Chart | None:

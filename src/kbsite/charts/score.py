@@ -32,7 +32,7 @@ from kbsite.charts.drawing import (
     steps_of_time,
     table,
 )
-from kbsite.model.counts import number_of
+from kbsite.model.counts import figure, number_of
 from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.model.usage import Usage
 from kbsite.text import plain
@@ -127,7 +127,7 @@ def _plot(trajectory: Trajectory) -> _Plot:
     x = Scale(width * count, LEFT, WIDTH - RIGHT)
     height, number = steps(max([p.score for p in points if p.score is not None], default=0.0))
     y = Scale(height * number, HEIGHT - BOTTOM, TOP)
-    scores = [f"{height * n:.6g}" for n in range(number + 1)]
+    scores = [f"{figure(height * n, 6)}" for n in range(number + 1)]
     return _Plot(points, [x.at(t) for t in times], x, y, (names, scores), timed, budget)
 
 
@@ -256,12 +256,12 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
         f"{number_of(edits, 'change')} of the solution."
     ]
     if best is not None and best.score is not None:
-        told.append(f"The best score that the agent saw is {best.score:.4g}.")
+        told.append(f"The best score that the agent saw is {figure(best.score)}.")
     sent = max((point.tokens or 0 for point in plot.points), default=0)
     if sent:
         told.append(f"The main agent sent and got {amount(sent)} tokens.")
     if plot.points[-1].score is not None:
-        told.append(f"The grade is {plot.points[-1].score:.4g}.")
+        told.append(f"The grade is {figure(plot.points[-1].score)}.")
     return " ".join([*told, *_asides(plot)])
 
 
@@ -316,7 +316,7 @@ def _row(points: list[Point], href: Href) -> list[Markup]:
         plain("" if last.elapsed is None else clock(last.elapsed)),
         plain("" if last.tokens is None else amount(last.tokens)),
         plain(_WORDS[last.kind] + _SIGNS[last.passed] + _REJECTED[last.rejected]),
-        plain("" if score is None else f"{score:.4g}{sign}"),
+        plain("" if score is None else f"{figure(score)}{sign}"),
         plain(text[:200]),
         link(last.anchor, href(last.anchor)),
     ]

@@ -1,6 +1,24 @@
-"""How many of something there are, in words."""
+"""How many of something there are, in words; small figures as pages and exports write them."""
 
 from __future__ import annotations
+
+from math import floor, log10
+
+SMALLEST = 1e-9
+"""From what on a small figure is written without an exponent: a smaller one is damage."""
+
+
+def small(value: float, digits: int = 2) -> str:
+    """What is small but not nothing, in so many digits that count: "0.00014", "0.0000012"."""
+    if not SMALLEST <= abs(value) < 1:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{digits - 1 - floor(log10(abs(value)))}f}"
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """A figure in so many digits at most: "0.534", "12", and what is small as `small` has it."""
+    text = f"{value:.{digits}g}"
+    return small(value, digits).rstrip("0") if "e-" in text and abs(value) >= SMALLEST else text
 
 
 def number_of(count: int, what: str, several: str | None = None) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import floor, isfinite, log10
+from math import isfinite
 
 from kbsite.charts.drawing import brief, digits
 from kbsite.model.board import Attempt
+from kbsite.model.counts import small
 from kbsite.text import unmarked
 
 
@@ -23,7 +24,7 @@ def score(value: float | None) -> str:
     # A larger one is damage, and would fill a page with its digits.
     text = f"{share:.3f}" if share < 1e9 else f"{share:.3g}"
     if share > 0 and text == "0.000":
-        text = _least(share)
+        text = small(share)
     elif share < 1 and text == "1.000":
         text = _short_of_one(share)
     return ("-" if value < 0 else "") + (text.removeprefix("0") if text.startswith("0.") else text)
@@ -35,15 +36,6 @@ def margin(value: float) -> str:
     More digits than the figure beside it has would say nothing of that.
     """
     return "<.001" if 0 < value < 0.0005 else score(value)
-
-
-def _least(value: float) -> str:
-    """What is small but not nothing, with two digits that count: "0.00014", "1.4e-09"."""
-    return f"{value:.{1 - floor(log10(value))}f}" if value >= _SMALLEST else f"{value:.1e}"
-
-
-_SMALLEST = 1e-6
-"""From what on a small number is written without an exponent."""
 
 
 def _short_of_one(value: float) -> str:
@@ -146,7 +138,7 @@ def money(value: float | None) -> str:
         return "unknown"
     amount, sign = abs(value), "-" if value < 0 else ""
     if 0 < amount < 0.00095:
-        return f"{sign}${_least(amount)}"
+        return f"{sign}${small(amount)}"
     return f"{sign}${amount:.4f}" if 0 < amount < 0.99995 else f"{sign}${amount:,.2f}"
 
 

@@ -21,6 +21,7 @@ from kbsite.cli.audit.printing import (
     wrapped,
 )
 from kbsite.model.alarm import Alarm
+from kbsite.model.counts import figure
 from kbsite.model.proof import Proof
 from kbsite.model.status import Tone
 from kbsite.model.trajectory import Point, PointKind
@@ -149,7 +150,7 @@ def _beside_floors(held: Dossier) -> Iterator[tuple[str, str, str]]:
 
 
 def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    return "" if value is None else figure(value)
 
 
 def _audit(held: Dossier) -> Iterator[str]:

@@ -9,6 +9,7 @@ from kbsite.exports.markdown.fences import aside, code, fenced
 from kbsite.exports.plain import filled, iso
 from kbsite.model.audit import Earlier, Quote
 from kbsite.model.board import Attempt
+from kbsite.model.counts import figure, small
 from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
 from kbsite.model.transcript import Transcript
@@ -57,7 +58,7 @@ def _seconds(value: float | None) -> str | None:
 def _dollars(value: float | None) -> str | None:
     if value is None:
         return None
-    return f"${value:.2g}" if 0 < value < 0.00095 else f"${value:.4f}"
+    return f"${small(value)}" if 0 < value < 0.00095 else f"${value:.4f}"
 
 
 def _tokens(usage: Usage, told: Transcript | None) -> str | None:
@@ -130,7 +131,7 @@ def _grade(attempt: Attempt) -> Iterator[str]:
     low_high = metrics.interval
     yield from _facts({
         "peak_fraction": _number(metrics.peak_fraction),
-        "interval": f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else None,
+        "interval": f"{_number(low_high[0])} to {_number(low_high[1])}" if low_high else None,
         "outcome": metrics.outcome.value if metrics.outcome else None,
         "detail": metrics.detail,
         "alarms of the grader": "; ".join(metrics.alarms[:20]) or None,
@@ -150,5 +151,5 @@ def _number(value: float | None) -> str | None:
     """Four digits of a figure, and all of them of a share that is only nearly 1."""
     if value is None:
         return None
-    text = f"{value:.4g}"
+    text = figure(value)
     return str(value) if text == "1" and value != 1 else text
