@@ -19,6 +19,16 @@ const draw = (() => {
     filled(document.createElement(name), attributes, children);
   const shape = (name, attributes = {}, ...children) =>
     filled(document.createElementNS(SVG, name), attributes, children);
+  function short(value) {
+    // As charts/drawing.py has it: 999,600 is a million.
+    for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+      if (value >= 0.9995 * size) return `${Number((value / size).toPrecision(3))}${unit}`;
+    }
+    const told = Number(value.toPrecision(3));
+    const small = told >= 1e-9 && told < 1e-6; // as all pages write it, without an exponent
+    return small ? told.toFixed(2 - Math.floor(Math.log10(told))).replace(/0+$/, "") : String(told);
+  }
+
   const unseen = (text) => element("span", { class: "hidden" }, text);
 
   function clock(seconds) {
@@ -202,7 +212,7 @@ const draw = (() => {
   }
 
   return {
-    element, unseen, clock, table, row, framed, step, letter, section, beside, sign, chart, diff,
+    element, unseen, clock, table, row, framed, step, letter, section, beside, sign, short, chart, diff,
   };
 })();
 

@@ -203,12 +203,56 @@ def test_runs_are_chosen_by_keyboard_and_stand_in_the_address(open_page: Open) -
     page.keyboard.press("Enter")
 
     expect(page.locator("#facts")).to_be_focused()
-    address_ends(page, "?runs=hasty,steady")
+    address_ends(page, "?runs=hasty,steady&problem=softmax")
     page.go_back()
     expect(page.locator("#facts")).to_have_count(0)
     page.go_forward()
     expect(page.locator("#facts")).to_have_count(1)
     assert cells(page, "score") == [".500", ".420"]
+
+
+def test_what_is_chosen_stands_in_the_address_and_outlives_a_reload(open_page: Open) -> None:
+    page = open_page()
+    page.select_option("#problem", "softmax")
+    address_ends(page, "compare/index.html?problem=softmax")
+    page.locator("details.contest:visible > summary").click()
+    box = functools.partial(page.get_by_role, "checkbox")
+    box(name="choose claude · hasty").check()
+    box(name="choose claude · opus-x").check()
+    address_ends(page, "?choose=hasty,steady&problem=softmax")
+    page.reload()
+
+    expect(page.locator("#show")).to_have_text("compare 2 of at most 4")
+    expect(page.locator("#problem")).to_have_value("softmax")
+    expect(page.locator("details.contest:visible")).to_have_count(1)
+    expect(box(name="choose claude · hasty")).to_be_checked()
+    page.locator("#show").click()
+    address_ends(page, "?runs=hasty,steady&problem=softmax")
+    expect(page.locator("#facts")).to_be_visible()
+    box(name="choose claude · lost").check()
+    # What stands beside each other stays until somebody asks for another comparison.
+    address_ends(page, "?runs=hasty,steady&choose=hasty,steady,lost&problem=softmax")
+    page.reload()
+    expect(page.locator("#show")).to_have_text("compare 3 of at most 4")
+    assert cells(page, "score") == [".500", ".420"]
+    box(name="choose claude · lost").uncheck()
+    address_ends(page, "?runs=hasty,steady&problem=softmax")
+    page.locator("#clear").click()
+    address_ends(page, "?runs=hasty,steady&choose=&problem=softmax")
+    page.go_back()
+    address_ends(page, "?choose=hasty,steady&problem=softmax")
+    expect(page.locator("#facts")).to_have_count(0)
+    expect(box(name="choose claude · hasty")).to_be_checked()
+
+
+def test_a_choice_of_nobody_and_of_no_board_breaks_nothing(open_page: Open) -> None:
+    page = open_page(
+        f"compare/index.html?choose=nobody,steady,__proto__&board={ATTACK}&problem=%E0"
+    )
+
+    expect(page.locator("#show")).to_have_text("compare 1 of at most 4")
+    expect(page.locator("#board")).to_have_value("")
+    expect(page.locator("details.contest:visible")).to_have_count(3)
 
 
 def test_four_runs_are_the_most(open_page: Open) -> None:

@@ -8,7 +8,7 @@
 (() => {
   if (typeof draw === "undefined" || typeof lineDiff === "undefined") return; // the page says so
 
-  const { element, clock, table, row, framed, step, letter, section, beside, sign } = draw;
+  const { element, clock, table, row, framed, step, letter, section, beside, sign, short } = draw;
   const MOST = 4;
   const LETTERS = ["A", "B", "C", "D"];
 
@@ -21,13 +21,7 @@
 
   // Which runs there are, by their id, and how it stands in addresses -------------------------------
 
-  function plain(written) {
-    try {
-      return decodeURIComponent(written);
-    } catch {
-      return written; // An id that is no UTF-8.
-    }
-  }
+  const { plain } = addressed;
   const written = (link) => link.getAttribute("href").split("/").at(-2);
   const idOf = (link) => plain(written(link));
 
@@ -89,13 +83,23 @@
     contest.querySelector(".rest").append(" ", made);
   }
 
+  const fields = ["board", "problem"].map((id) => document.getElementById(id));
   let chosen = [];
+  const asked = (name = "runs") => addressed.runs(name, known);
+  const there = (name) => asked(name).filter((key) => known.has(key)).slice(0, MOST);
 
-  function asked() {
-    const named = /[?&]runs=([^&]*)/.exec(location.search);
-    const keys = named ? named[1].split(",").filter(Boolean).map(plain) : [];
-    // What passes a link on may write its commas as numbers; that of an id is written so here.
-    return [...new Set(keys.flatMap((key) => (known.has(key) ? key : key.split(",").filter(Boolean))))];
+  // What is chosen stands in the address, so that it can be linked and outlives a reload.
+  function remember() {
+    const same = String(chosen) === String(there("runs"));
+    addressed.write(addressed.named("runs"), same ? null : inAddress(chosen), fields, "replaceState");
+  }
+
+  const inAddress = (keys) => keys.map((key) => written(known.get(key))).join(",");
+  function recall() {
+    addressed.fill(fields);
+    narrow();
+    chosen = there(addressed.named("choose") === null ? "runs" : "choose");
+    tick();
   }
 
   // What a run hands over ---------------------------------------------------------------------------
@@ -172,16 +176,6 @@
   }
 
   // Curves ------------------------------------------------------------------------------------------
-
-  function short(value) {
-    // As charts/drawing.py has it: 999,600 is a million.
-    for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-      if (value >= 0.9995 * size) return `${Number((value / size).toPrecision(3))}${unit}`;
-    }
-    const told = Number(value.toPrecision(3));
-    const small = told >= 1e-9 && told < 1e-6; // as all pages write it, without an exponent
-    return small ? told.toFixed(2 - Math.floor(Math.log10(told))).replace(/0+$/, "") : String(told);
-  }
 
   const best = (points) => points.reduce((line, { at, value, graded }) => {
     const last = line.at(-1);
@@ -297,19 +291,23 @@
 
   async function show() {
     // A step to a place in the page is no new comparison.
-    if (location.search === shown) return;
-    shown = location.search;
+    const named = addressed.named("runs") ?? "";
+    if (named === shown) {
+      recall();
+      return;
+    }
+    shown = named;
     const turn = (turns += 1);
     let lacks = false;
-    if (longer.size && asked().some((key) => !known.has(key))) {
+    if (longer.size && [...asked(), ...asked("choose")].some((key) => !known.has(key))) {
       told.textContent = "loading …";
       lacks = !await listAll();
       if (turn !== turns) return;
     }
-    chosen = asked().filter((key) => known.has(key)).slice(0, MOST);
-    tick();
-    told.textContent = chosen.length ? "loading …" : "";
-    const loaded = await Promise.all(chosen.map(load));
+    recall();
+    const sought = there("runs");
+    told.textContent = sought.length ? "loading …" : "";
+    const loaded = await Promise.all(sought.map(load));
     if (turn !== turns) return;
     const runs = loaded.filter(Boolean).map((run, index) => ({ ...run, letter: LETTERS[index] }));
     told.textContent = remarks(runs, asked().length - runs.length, lacks);
@@ -318,7 +316,7 @@
     place.replaceChildren(...parts.map((part) => part(runs)));
     const names = runs.map((run) => run.label).join(" | ");
     document.title = runs.length < 2 ? TITLE : `${names} · ${TITLE}`;
-    if (runs.length < 2) open(chosen);
+    if (runs.length < 2 || addressed.named("choose") !== null) open(chosen);
   }
 
   // Choosing ------------------------------------------------------------------------------------------
@@ -339,6 +337,7 @@
       chosen = chosen.filter((other) => other !== key);
       if (made.checked) chosen.push(key);
       tick();
+      remember();
     });
     link.before(made);
   }
@@ -359,18 +358,20 @@
   }
 
   function narrow() {
-    const [board, problem] = ["board", "problem"].map((id) => document.getElementById(id).value);
+    const [board, problem] = fields.map(({ value }) => value);
     for (const contest of document.querySelectorAll(".contest")) {
       const { board: its, problem: own } = contest.dataset;
       contest.hidden = Boolean((board && its !== board) || (problem && own !== problem));
     }
   }
 
-  for (const name of ["board", "problem"]) {
-    const values = new Set([...document.querySelectorAll(".contest")].map((held_) => held_.dataset[name]));
-    const select = document.getElementById(name);
+  for (const select of fields) {
+    const values = new Set([...document.querySelectorAll(".contest")].map(({ dataset }) => dataset[select.id]));
     select.append(...[...values].map((value) => element("option", { value }, value)));
-    select.addEventListener("change", narrow);
+    select.addEventListener("change", () => {
+      narrow();
+      remember();
+    });
   }
   for (const contest of document.querySelectorAll(".contest")) {
     if (contest.open) arm(contest);
@@ -378,7 +379,7 @@
     if (contest.dataset.allOf) offerAll(contest);
   }
   document.getElementById("show").addEventListener("click", () => {
-    history.pushState(null, "", `?runs=${chosen.map((key) => written(known.get(key))).join(",")}`);
+    addressed.write(inAddress(chosen), null, fields, "pushState");
     show().then(() => {
       const heading = document.getElementById("facts");
       if (!heading) return;
@@ -389,6 +390,7 @@
   document.getElementById("clear").addEventListener("click", () => {
     chosen = [];
     tick();
+    remember();
   });
   window.addEventListener("popstate", show);
   choosing.hidden = known.size < 2;
