@@ -41,11 +41,16 @@ def test_a_score_has_three_digits_and_more_where_these_say_nothing_or_all(
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, ".000"), (6.6e-5, "<.001"), (0.000499, "<.001"), (0.0005, ".001"), (0.02, ".020")],
-)
-def test_a_margin_has_no_more_digits_than_what_it_is_of(value: float, text: str) -> None:
-    assert facts.margin(value) == text
+    ("value", "of", "text"),
+    [(0, 0.5, ".000"), (6.6e-5, 0.5, "<.001"), (0.000499, 0.5, "<.001"), (0.00051, 0.5, ".001"),
+     (0.02, 0.5, ".020"), (1e-7, 1.2e-6, ".0000001"), (1e-9, 1.2e-6, "<.0000001"),
+     (0.02, 0.00014, ".02000"), (0.0003, 0.9996, ".0003"), (1.5, 0.5, "1.500"),
+     (1e-11, 1.2e-10, "1.0e-11"), (0.02, None, ".020"), (1e300, 0.5, "1e+300"), (INF, 0.5, "inf")],
+)  # fmt: skip
+def test_a_margin_has_as_many_digits_as_what_it_is_of(
+    value: float, of: float | None, text: str
+) -> None:
+    assert facts.margin(value, of) == text
 
 
 SESSION = "0f3c21ab-1111-2222-3333-0123456789ab"

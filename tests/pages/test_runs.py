@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -133,6 +134,23 @@ def test_the_script_hands_over_what_the_page_shows(site: Path) -> None:
     assert [runs[0][name] for name in ("score", "told", "verdict")] == [None, "", "none"]
     assert data["boards"]["demo"] == "The demo"
     assert data["problems"]["softmax"] == "Softmax"
+
+
+def test_the_script_writes_margins_as_the_page_does(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    board = tmp_path / "runs" / "demo"
+    told = {0.5: "<.001", 1.2e-6: ".0000001", 0.9: ".100"}
+    for number, (score, half) in enumerate(zip(told, (2e-4, 1e-7, 0.1), strict=True)):
+        metrics = {"peak_fraction": score, "interval": [score - half, score + half]}
+        make_run(board, run_id=f"r{number}", model=f"m{number}", metrics=metrics)
+    site = build(make_settings(tmp_path)).out
+    data = handed_over(site)
+    halves = {row[data["fields"].index("half")] for row in data["runs"]}
+    page = html.unescape((site / "runs" / "index.html").read_text("utf-8"))
+
+    assert halves == set(told.values())
+    assert {half for half in told.values() if f">±{half}<" in page} == halves
 
 
 @pytest.mark.parametrize(("levels", "value"), [

@@ -207,5 +207,5 @@ def mean(of: Standing) -> str:
     """The mean and its standard error: ".245 ± .061"."""
     if of.mean is None:
         return "unknown"
-    error = "" if of.error is None else f" ± {facts.margin(of.error)}"
+    error = "" if of.error is None else f" ± {facts.margin(of.error, of.mean)}"
     return f"{facts.score(of.mean)}{error}"

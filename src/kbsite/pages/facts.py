@@ -21,8 +21,7 @@ def score(value: float | None) -> str:
     if value is None:
         return ""
     share = abs(value)
-    # A larger one is damage, and would fill a page with its digits.
-    text = f"{share:.3f}" if share < 1e9 else f"{share:.3g}"
+    text = f"{share:.3f}" if share < _LARGE else f"{share:.3g}"
     if share > 0 and text == "0.000":
         text = small(share)
     elif share < 1 and text == "1.000":
@@ -30,12 +29,23 @@ def score(value: float | None) -> str:
     return ("-" if value < 0 else "") + (text.removeprefix("0") if text.startswith("0.") else text)
 
 
-def margin(value: float) -> str:
-    """By how much a peak_fraction is uncertain, with its three digits: ".003"; "<.001" of less.
+def margin(value: float, of: float | None) -> str:
+    """By how much a peak_fraction is uncertain, in as many digits as it has: ".003" beside ".534".
 
-    More digits than the figure beside it has would say nothing of that.
+    "<.001" of less: more digits than the figure beside it has would say nothing of that. Beside
+    ".0000012", with more digits than three, it has these too.
     """
-    return "<.001" if 0 < value < 0.0005 else score(value)
+    told = score(of)
+    places = max(3, len(told.partition(".")[2]))
+    if "e" in told or not 0 <= value < _LARGE:
+        return score(value)
+    text = f"{value:.{places}f}".removeprefix("0")
+    least = f".{1:0{places}}"
+    return f"<{least}" if value > 0 and float(text) == 0 else text
+
+
+_LARGE = 1e9
+"""From what on a score is damage, and would fill a page with its digits."""
 
 
 def _short_of_one(value: float) -> str:

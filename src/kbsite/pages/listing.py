@@ -308,7 +308,7 @@ def scored(stored: StoredRun) -> tuple[float | None, str, str]:
     """A run's score, how it is written, and half its interval; None and nothing without one."""
     score, interval = attempt_of(stored).score, stored.metrics.interval
     half = (interval[1] - interval[0]) / 2 if score is not None and interval else None
-    return _finite(score), facts.score(score), facts.score(half)
+    return _finite(score), facts.score(score), "" if half is None else facts.margin(half, score)
 
 
 def _finite(value: float | None) -> float | None:
