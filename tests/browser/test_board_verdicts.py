@@ -178,3 +178,22 @@ def test_a_board_with_all_of_it_breaks_no_rule_and_is_no_wider_than_the_window(
 
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert broken(page) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_table_in_a_note_keeps_its_heads_and_its_lists_their_shape(
+    full: Path, width: int, context_of: functools.partial[BrowserContext]
+) -> None:
+    """What an auditor wrote stands within the grid: on phones heads of the grid are left out."""
+    page = context_of(viewport={"width": width, "height": 900}).new_page()
+    page.goto((full / "demo" / "index.html").as_uri())
+    open_all(page)
+    head = page.locator(".grid .audits table th").first
+
+    expect(head).to_be_visible()
+    look = "(held, name) => getComputedStyle(held)[name]"
+    assert head.evaluate(look, "position") == "static"
+    assert page.locator(".grid .audits table td").first.evaluate(look, "display") == "table-cell"
+    assert page.locator(".grid .audits td > ul ul").first.evaluate(look, "position") == "static"
+    page.emulate_media(media="print")
+    assert head.evaluate(look, "writingMode") == "horizontal-tb"
