@@ -496,3 +496,18 @@ def test_calls_that_say_the_same_stand_in_one_row_though_one_run_has_more_of_the
     said = [rows.nth(at).locator("code").all_text_contents() for at in range(rows.count())]
 
     assert said == [["cat notes.md"], *([f"make {name}"] * 2 for name in ("one", "two", "three"))]
+
+
+def test_on_paper_what_a_curve_shows_is_told_on_the_sheet_that_it_is_drawn_on(
+    open_page: Open,
+) -> None:
+    page = open_page(side_by_side("steady", "hasty"))
+    expect(page.locator("#facts")).to_be_visible()
+    page.emulate_media(media="print")
+    look = "(held, name) => getComputedStyle(held)[name]"
+    caption = page.locator(".curves figcaption").first
+
+    # A grid is parted as it comes: what is said of a part counts outside of one alone.
+    assert page.locator(".curves").evaluate(look, "display") == "block"
+    assert caption.evaluate(look, "breakInside") == "avoid"
+    assert caption.evaluate(look, "breakAfter") in ("avoid", "avoid-page")
