@@ -87,7 +87,7 @@ def _axis(x: Scale, ticks: tuple[float, int], y: tuple[float, float]) -> Iterato
     for number in range(count + 1):
         at = x.at(width * number)
         yield line((at, at), y, "chart-grid" if number else "chart-axis")
-        yield label(f"{figure(width * number)}", at, 12)
+        yield label(figure(width * number), at, 12)
 
 
 def _bars(shapes: Sequence[tuple[str, float]], x: Scale, top: float) -> Iterator[Markup]:

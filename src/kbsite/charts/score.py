@@ -127,7 +127,7 @@ def _plot(trajectory: Trajectory) -> _Plot:
     x = Scale(width * count, LEFT, WIDTH - RIGHT)
     height, number = steps(max([p.score for p in points if p.score is not None], default=0.0))
     y = Scale(height * number, HEIGHT - BOTTOM, TOP)
-    scores = [f"{figure(height * n, 6)}" for n in range(number + 1)]
+    scores = [figure(height * n, 6) for n in range(number + 1)]
     return _Plot(points, [x.at(t) for t in times], x, y, (names, scores), timed, budget)
 
 
