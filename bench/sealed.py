@@ -1,7 +1,7 @@
 """Run directories as bench writes them: whole or not there, and sealed by a manifest.
 
 Standard library only, for machines that have nothing else: what the site reads them with needs
-more. The format is that of `kbsite.store.runs`.
+more. The format is that of `kbsite.store.manifests`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""manifest.json: what a run held when it was complete, and what differs from it by now."""
+"""manifest.json, by which a run is whole or not there, and what differs from it by now."""
 
 from __future__ import annotations
 

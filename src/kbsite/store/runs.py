@@ -1,4 +1,4 @@
-"""Run directories: reading them, and writing them so that a run is whole or not there.
+"""Run directories, read; `manifests` has how they are written whole, `run_folders` which they are.
 
 `runs/<board>/<run-id>/` holds run.json, metrics.json, audit.yaml, transcript/, solution.py, files/,
 snapshots/, samples.jsonl, check.log, benchmark.log and, written last, manifest.json.
