@@ -26,6 +26,7 @@ from kbsite.harnesses.lines import (
     parsed,
     records,
     sequence,
+    spread,
     text,
     timestamp,
 )
@@ -203,6 +204,50 @@ def test_a_document_with_such_a_line_is_not_read_in_part(monkeypatch: pytest.Mon
 
     assert isinstance(held, Malformed)
     assert "the raw file has all" in held.reason
+
+
+@pytest.mark.parametrize("opening", [b"{", b"[", b" {\r", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[ "])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_document_that_is_spread_over_lines_is_one(opening: bytes, end: bytes) -> None:
+    data = opening + b'\n  "a": 1,\n\n  "b": "\xff"\n}' + end
+    (line,) = spread(io.BytesIO(data))
+
+    assert (line.number, line.whole) == (1, bool(end))
+    assert line.held == data.removeprefix("\ufeff".encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\n{\n", b"{}\n{}\n", b'{"a": 1\n}\n', b"{" + b" " * 20 + b"\n}\n", b"x\ny\n"],
+)
+def test_what_opens_no_document_is_read_by_lines(data: bytes) -> None:
+    assert list(spread(io.BytesIO(data))) == split(data)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=60) | st.text('{}[]",:a1 \n\r\ufeff', max_size=60).map(str.encode))
+def test_a_document_says_the_same_in_one_line_as_in_many(data: bytes) -> None:
+    def told(read_by: list[Line]) -> list[object]:
+        return [
+            one.value if isinstance(one, Record) else type(one) for one in documents(read_by, "f")
+        ]
+
+    assert told(list(spread(io.BytesIO(data)))) == told(split(data))
+
+
+@pytest.mark.parametrize(("end", "whole"), [(b"\n", True), (b"", False)])
+def test_of_a_document_that_is_too_long_no_more_is_held_than_is_shown(
+    end: bytes, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines_of_files, "LONGEST", 1_000)
+    monkeypatch.setattr(lines_of_files, "_BEGINNING", 100)
+    just = b"{\n" + b" " * (998 - len(end)) + end
+    data = b"{\n" + b"\0" * 3_000_000 + end
+    (held,) = spread(io.BytesIO(just))
+    (cut,) = spread(io.BytesIO(data))
+
+    assert held.held == just
+    assert (cut.held, cut.whole, cut.unread) == (data[:100], whole, len(data) - 100)
 
 
 def test_a_line_is_read_before_the_next_one_is_there() -> None:

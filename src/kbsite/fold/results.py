@@ -25,8 +25,9 @@ _HEAD = 400
 _ORIGINALS = ("originalFile", "originalContent")
 """Keys under which a CLI keeps a whole file as it was before a call changed it."""
 
-_RESET = re.compile(r"^Shell cwd was reset to ([^\n]+)\Z", re.MULTILINE)
-"""How Claude Code ends an output where the next command begins elsewhere than this one ended."""
+_RESET = "Shell cwd was reset to "
+"""How Claude Code begins the last line of an output where the next command begins elsewhere than
+this one ended."""
 _LONGEST = 5000
 """Characters at the end of an output in which that is looked for."""
 
@@ -75,5 +76,6 @@ def unfinished(output: str) -> bool:
 
 def reset_to(result: ToolResult) -> str:
     """The folder that a result says the next command begins in; empty where it says none."""
-    told = _RESET.search(result.output[-_LONGEST:].rstrip())
-    return posixpath.normpath(shell_path(told[1])) if told else ""
+    last = result.output[-_LONGEST:].rstrip().rpartition("\n")[2]
+    folder = last.removeprefix(_RESET)
+    return posixpath.normpath(shell_path(folder)) if folder != last else ""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import IO
 
 import msgspec
@@ -33,6 +34,8 @@ LONGEST = 256_000_000
 _BEGINNING = 100_000
 """Bytes that are shown of a longer one."""
 _AT_ONCE = 1 << 20
+_OPENS = 16
+"""Bytes that a line which opens a document has at most, byte order mark and line end included."""
 _EXACT = 2**53
 """Counts beyond it are no counts, and no JSON reader agrees on them."""
 
@@ -88,7 +91,34 @@ def written(held: str | Line) -> str:
 
 def lines(stream: IO[bytes]) -> Iterator[Line]:
     """The lines of an open file, one in memory at a time; a byte order mark is taken off."""
-    for number, data in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
+    return _lines(stream, _each(stream))
+
+
+def spread(stream: IO[bytes]) -> Iterator[Line]:
+    """The same, but a document that is spread over all lines of its file is one.
+
+    Its first line says so, which opens it and says no more. An exported session has a hundred
+    thousand lines, and to make each of them takes as long as to read what they say together.
+    """
+    first = stream.readline(LONGEST + 1)
+    if len(first) > _OPENS or first.removeprefix(_BOM).strip() not in (b"{", b"["):
+        return _lines(stream, chain([first] if first else [], _each(stream)))
+    data = first + stream.read(LONGEST + 1 - len(first))
+    if len(data) <= LONGEST:
+        return iter([Line(1, data.removeprefix(_BOM), data.endswith(b"\n"))])
+    begin, last = data[:_BEGINNING], data[-1:]
+    left = len(data) - len(begin)
+    while data := stream.read(_AT_ONCE):
+        left, last = left + len(data), data[-1:]
+    return iter([Line(1, begin, last == b"\n", left)])
+
+
+def _each(stream: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(stream.readline, LONGEST + 1), b"")
+
+
+def _lines(stream: IO[bytes], held: Iterable[bytes]) -> Iterator[Line]:
+    for number, data in enumerate(held, start=1):
         whole = data.endswith(b"\n")
         if len(data) > LONGEST and not whole:
             left = len(data) - _BEGINNING + _rest(stream)

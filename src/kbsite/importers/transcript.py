@@ -15,7 +15,7 @@ from pathlib import Path
 from kbsite import harnesses
 from kbsite.errors import FULL, InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
-from kbsite.harnesses.lines import BOM, LONGEST, Record, parsed, records
+from kbsite.harnesses.lines import BOM, LONGEST, Record, lines, parsed, records, spread
 from kbsite.importers.run_ids import board_name, free_run_id
 from kbsite.model.event import Event, Finish, Malformed, Session
 from kbsite.model.finding import one_line
@@ -206,7 +206,7 @@ def _files(shown: Transcript) -> str:
 
 def recognised(path: Path, form: Format) -> bool:
     """Whether a file starts like one of a format."""
-    return form.recognises(_head(path, form.read))
+    return form.recognises(_head(path, _by_head(form)))
 
 
 def copy(source: Path, to: Path) -> None:
@@ -288,8 +288,10 @@ def _sources(paths: Sequence[Path], modules: Sequence[HarnessModule]) -> list[_S
     found = []
     for path in paths:
         forms = [(m.HARNESS.id, form) for m in modules for form in reversed(m.FORMATS)]
-        heads = {read: _head(path, read) for read in {form.read for _, form in forms}}
-        candidates = {wrote: form for wrote, form in forms if form.recognises(heads[form.read])}
+        heads = {read: _head(path, read) for read in {_by_head(form) for _, form in forms}}
+        candidates = {
+            wrote: form for wrote, form in forms if form.recognises(heads[_by_head(form)])
+        }
         found.append(_Source(path, candidates))
     message = f"not recognised as a transcript; known formats are {_known(modules)}"
     lost = [
@@ -316,6 +318,11 @@ def _harness(sources: Sequence[_Source]) -> str:
     if common:
         raise UsageError(f"more than one CLI may have written this ({told}); give --harness")
     raise UsageError(f"the files are of different CLIs ({told}); import them one by one")
+
+
+def _by_head(form: Format) -> Read:
+    """How the head of a file is read: what lines say together is found whoever reads them."""
+    return lines if form.read is spread else form.read
 
 
 def _head(path: Path, read: Read) -> list[Mapping[str, object]]:

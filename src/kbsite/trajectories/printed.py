@@ -11,7 +11,8 @@ from kbsite.late import late
 from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.transcript import Step
 
-_WRITTEN_TO = late(r"\bOutput is being written to: ([^\s\"'<>]{1,1000})")
+_WRITTEN = "Output is being written to: "
+_WRITTEN_TO = late(rf"\b{_WRITTEN}([^\s\"'<>]{{1,1000}})")
 """How a CLI names the file that holds what a command prints in the background."""
 
 _HEAD = 2000
@@ -33,8 +34,8 @@ class Printed(Struct):
         if not isinstance(call, ToolCall) or result is None:
             return ""
         if call.tool_kind is ToolKind.RUN:
-            named = _WRITTEN_TO.search(result.output[:_HEAD])
-            if named is not None:
+            head = result.output[:_HEAD]
+            if _WRITTEN in head and (named := _WRITTEN_TO.search(head)):
                 self.files.add(named[1].rstrip("."))
             return result.output
         if call.tool_kind is ToolKind.READ and self.files and self._is_read_by(call):

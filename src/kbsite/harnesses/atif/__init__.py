@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kbsite.harnesses.atif import trajectory
 from kbsite.harnesses.form import Format
+from kbsite.harnesses.lines import spread
 from kbsite.model.harness import Harness
 
 HARNESS = Harness("atif", "ATIF trajectory", maker="Harbor")
@@ -16,5 +17,6 @@ FORMATS: list[Format] = [
         parse=trajectory.parse,
         recognises=trajectory.recognises,
         stored_as="atif",
+        read=spread,
     ),
 ]

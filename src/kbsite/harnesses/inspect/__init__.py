@@ -5,6 +5,7 @@ from __future__ import annotations
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.inspect import log
 from kbsite.harnesses.inspect.archive import members
+from kbsite.harnesses.lines import spread
 from kbsite.model.harness import Harness
 
 HARNESS = Harness("inspect", "Inspect", maker="UK AI Security Institute")
@@ -26,5 +27,6 @@ FORMATS: list[Format] = [
         parse=log.parse,
         recognises=log.recognises,
         stored_as="log",
+        read=spread,
     ),
 ]

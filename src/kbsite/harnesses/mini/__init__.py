@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kbsite.harnesses.form import Format
+from kbsite.harnesses.lines import spread
 from kbsite.harnesses.mini import trajectory
 from kbsite.model.harness import Harness
 
@@ -16,5 +17,6 @@ FORMATS: list[Format] = [
         parse=trajectory.parse,
         recognises=trajectory.recognises,
         stored_as="trajectory",
+        read=spread,
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kbsite.harnesses.form import Format
+from kbsite.harnesses.lines import spread
 from kbsite.harnesses.opencode import export, run, server
 from kbsite.model.harness import Harness
 
@@ -16,6 +17,7 @@ FORMATS: list[Format] = [
         parse=export.parse,
         recognises=export.recognises,
         stored_as="export",
+        read=spread,
     ),
     Format(
         id="opencode-server",
