@@ -44,7 +44,7 @@ class Facts:
     late: bool = False
     """Whether the deadline had passed."""
     solution: bool = False
-    """Whether there is a solution.py."""
+    """Whether there is a solution.py, or was one."""
     last_words: str = ""
     """What the CLI wrote on stderr last, if anything, on one line."""
     model: str = ""

@@ -56,8 +56,7 @@ from kbsite.model.price import PriceTable
 from kbsite.store.folders import PARTIAL
 from kbsite.store.manifests import complete
 from kbsite.store.problems import read_problem
-from kbsite.store.run_folders import SIDECARS, SOLUTION, TRANSCRIPT
-from kbsite.store.snapshots import SNAPSHOTS
+from kbsite.store.run_folders import SIDECARS, SNAPSHOTS, SOLUTION, TRANSCRIPT
 from kbsite.store.writing import json_text, write_bytes, write_text
 
 _MOST_GIVEN = 1 << 20
@@ -281,7 +280,8 @@ def _session(
         Facts(
             stop=over.stop, why=over.why, exchanges=exchanges,
             completion=job.adapter.completion(transcript), ending=over.ending, ended=over.ended,
-            budget_seconds=job.order.budget_seconds, late=clock.over, solution=final is not None,
+            budget_seconds=job.order.budget_seconds, late=clock.over,
+            solution=final is not None or session.snapshots.count > 0,
             last_words=last_words(transcript / STDERR), model=job.order.model,
             answers=meter.account.answers,
         )

@@ -20,7 +20,7 @@ from kbsite.store.folders import BEGUN, PARTIAL
 from kbsite.store.manifests import Manifest
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
-from kbsite.store.run_folders import MANIFEST, RUN
+from kbsite.store.run_folders import MANIFEST, RUN, SNAPSHOTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,8 @@ def spoilt(run: Run, folder: Path) -> str | None:
     """
     if run.end_reason is EndReason.SIGNAL:
         return "it was stopped from outside"
-    return run.broken_off(solution=(folder / SOLUTION).is_file())
+    wrote = (folder / SOLUTION).is_file() or any((folder / SNAPSHOTS).glob("*.py"))
+    return run.broken_off(solution=wrote)
 
 
 class Shelf:

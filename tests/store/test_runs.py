@@ -95,6 +95,14 @@ def test_a_run_that_provider_or_harness_spoilt_does_not_wait_for_a_grade(
     assert read_run(folder).metrics == UNGRADED
 
 
+def test_who_takes_his_solution_back_and_waits_is_not_spoilt(tmp_path: Path) -> None:
+    partial = new_run_folder(tmp_path / "demo", NAME)
+    (partial / "snapshots").mkdir()
+    (partial / "snapshots" / "20260102T030405Z.py").write_text("pass")
+    told = replace(a_run(), end_reason=EndReason.STALLED, usage=Usage(output=9))
+    assert read_run(complete(partial, told, None)).metrics == UNGRADED
+
+
 def test_unknown_keys_are_left_alone(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run(tmp_path / "demo")
     record = json.loads((folder / "run.json").read_text())

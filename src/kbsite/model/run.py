@@ -146,7 +146,8 @@ class Run:
     def broken_off(self, *, solution: bool) -> str | None:
         """What provider or harness did to it, so that it says nothing of its contender.
 
-        None where it does say something; `solution` is whether it left one.
+        None where it does say something; `solution` is whether it wrote one, be it gone since:
+        who takes his back and waits is given no other session.
         """
         match self.end_reason:
             case EndReason.PROVIDER:
@@ -155,7 +156,7 @@ class Run:
                 # Some providers tell no usage of what they answer.
                 return "the harness failed before the model had answered"
             case EndReason.STALLED if not solution:
-                return "it stalled, and left no solution"
+                return "it stalled, and wrote no solution"
             case _:
                 return None
 

@@ -12,8 +12,9 @@ from kbsite.pages.file_names import raw_path
 from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
 from kbsite.pages.source import AROUND, Gap
 from kbsite.proofs import quotable
+from kbsite.store.run_folders import SNAPSHOTS
 from kbsite.store.runs import StoredRun
-from kbsite.store.snapshots import LONGEST, SNAPSHOTS
+from kbsite.store.snapshots import LONGEST
 from kbsite.text import CodeLine, code_lines
 
 PAGE = "snapshots.html"

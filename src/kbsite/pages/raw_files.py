@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from kbsite.pages.page import File, Renderer
 from kbsite.store.files import Stored
+from kbsite.store.run_folders import SNAPSHOTS
 from kbsite.store.runs import StoredRun
-from kbsite.store.snapshots import SNAPSHOTS
 
 HERE = 100
 """Files that the run's page names."""

@@ -11,10 +11,9 @@ from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs.events import event_proofs
 from kbsite.proofs.files import Held
 from kbsite.store.files import Stored
-from kbsite.store.run_folders import AUDIT, LOGS, TRANSCRIPT
+from kbsite.store.run_folders import AUDIT, LOGS, SNAPSHOTS, TRANSCRIPT
 from kbsite.store.runs import StoredRun
 from kbsite.store.snapshot_diffs import DIFF, snapshot_diff
-from kbsite.store.snapshots import SNAPSHOTS
 
 MOST = 200
 """Quotes of an audit that are held against files: nobody reads more."""

@@ -19,6 +19,7 @@ MANIFEST = "manifest.json"
 SOLUTION = "solution.py"
 TRANSCRIPT = "transcript/"
 SIDECARS = "files/"
+SNAPSHOTS = "snapshots/"
 FLOORS = "floors.json"
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 

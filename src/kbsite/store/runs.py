@@ -42,6 +42,7 @@ from kbsite.store.run_folders import (
     MANIFEST,
     METRICS,
     RUN,
+    SNAPSHOTS,
     SOLUTION,
     TRANSCRIPT,
     is_partial,
@@ -147,10 +148,10 @@ def read_run(
 
 def _without_grade(run: Run, names: set[str]) -> Metrics:
     """What stands for a grade that is not there: that none can be, or that nobody made one."""
-    left = SOLUTION in names
-    if run.is_floor or not run.broken_off(solution=left):
+    wrote = SOLUTION in names or any(name.startswith(SNAPSHOTS) for name in names)
+    if run.is_floor or not run.broken_off(solution=wrote):
         return UNGRADED
-    if left and run.end_reason is not EndReason.PROVIDER:
+    if SOLUTION in names and run.end_reason is not EndReason.PROVIDER:
         return UNGRADED  # records of others tell no tokens, and their model may have answered
     return Metrics(format=FORMAT, status=Status.INFRA)
 

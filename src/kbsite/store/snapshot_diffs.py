@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kbsite.line_matching import LineMatcher
+from kbsite.store.run_folders import SNAPSHOTS
 from kbsite.store.runs import StoredRun
-from kbsite.store.snapshots import LONGEST, SNAPSHOTS
+from kbsite.store.snapshots import LONGEST
 
 DIFF = ".diff"
 CONTEXT = 3

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 
 from kbsite.model.snapshot import Recorded
 from kbsite.store.files import Stored
-from kbsite.store.run_folders import SOLUTION
+from kbsite.store.run_folders import SNAPSHOTS, SOLUTION
 from kbsite.store.runs import StoredRun
 
-SNAPSHOTS = "snapshots/"
 LONGEST = 500_000
 """Bytes of a copy from which it is not read: no solution that a person reads is larger."""
 

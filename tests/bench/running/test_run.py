@@ -178,6 +178,8 @@ done()
     [
         ("ask()\ntime.sleep(999)", "hi", {"stall_seconds": 5.0}, "stalled", True),
         (WRITES + "ask()\ntime.sleep(999)", "hi", {"stall_seconds": 5.0}, "stalled", False),
+        (WRITES + "ask()\ntime.sleep(2)\nos.unlink('solution.py')\ntime.sleep(999)", "hi",
+         {"stall_seconds": 5.0}, "stalled", False),
         ("time.sleep(999)", "hi", {"first_request_seconds": 1.0}, "harness_error", True),
         ("while True:\n    ask()", "e500", {"failures": 3, "failing_seconds": 0.5},
          "provider_error", True),
@@ -189,8 +191,8 @@ done()
         ("held = bytearray(2 << 30)\nheld[::4096] = b'x' * len(held[::4096])", "hi",
          {"memory_bytes": 128 << 20}, "harness_error", True),
     ],
-    ids=["stall", "stall with a solution", "no request", "failures", "no question",
-         "no completion", "exit 3", "401", "cut", "memory"],
+    ids=["stall", "stall with a solution", "stall with one taken back", "no request", "failures",
+         "no question", "no completion", "exit 3", "401", "cut", "memory"],
 )  # fmt: skip
 def test_why_a_session_ended(
     trial: Trial, program: str, script: str, limits: dict[str, float], reason: str, retryable: bool

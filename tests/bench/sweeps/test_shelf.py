@@ -68,6 +68,15 @@ def test_a_run_counts_unless_machine_or_provider_spoilt_it(
     assert one.counts is counts
 
 
+def test_who_takes_his_solution_back_and_waits_gets_no_other_session(made: Work) -> None:
+    folder = put_run(made, of(made, "a"), told={"end_reason": EndReason.STALLED}, solution=False)
+    (folder / "snapshots").mkdir()
+    (folder / "snapshots" / "20260102T030405Z.py").write_text("pass")
+    (one,) = Shelf(made.board).look()
+
+    assert one.counts
+
+
 def test_why_a_run_is_spoilt_is_said_from_the_disk_alone(made: Work) -> None:
     folder = put_run(made, of(made, "a"))
     (one,) = Shelf(made.board).look()
