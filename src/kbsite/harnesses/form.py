@@ -44,7 +44,7 @@ class Format(Struct, frozen=True):
     stored_as: str
     """Folder within transcript/ for a lone file that is imported; the globs cover it."""
     read: Read = lines
-    """The file's lines, unless it is no text."""
+    """The file's lines, unless it is no text, or may be one document (`lines.spread`)."""
     together: Callable[[Sequence[Held]], Iterator[Event]] | None = None
     """Reads all files of a transcript, where what one tells depends on others."""
 
