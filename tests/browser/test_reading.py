@@ -221,6 +221,26 @@ def test_wide_tables_show_that_there_is_more_beyond_their_edge(
     assert_scrolls_with_an_edge(page.locator(frame))
 
 
+def test_edges_of_wide_tables_are_drawn_where_the_system_chooses_the_colours(
+    site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 768, "height": 800}, forced_colors="active").new_page()
+    page.goto((site / "kernels/index.html").as_uri())
+    frame = page.locator(".scroll:has(> .grid)")
+    drawn = frame.evaluate("held => getComputedStyle(held).backgroundImage")
+    colours = frame.locator("tbody th").first.evaluate("""held => {
+      const probe = document.createElement("i");
+      probe.style.color = "CanvasText";
+      document.body.append(probe);
+      return [held, probe].map((one) => getComputedStyle(one).color);
+    }""")
+
+    assert_scrolls_with_an_edge(frame)
+    # A browser draws no ground of ours there that it was not asked to leave.
+    assert drawn.count("linear-gradient(") == 4, drawn
+    assert colours[0] == colours[1]
+
+
 def test_a_list_within_lists_is_not_wider_than_a_phone(
     served: str, site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
