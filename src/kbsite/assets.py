@@ -23,7 +23,8 @@ JOINED = {
         "matching", "highlighting", "texts", "map", "finding", "tables", "bar", "lines", "find",
     ),
     "lines.js": (*_EVERYWHERE, "anchored", "permalinks", "tables", "highlighting", "bar", "page"),
-    "compare.js": ("address", "compare"),
+    "compare.js": ("address", "figures", "compare"),
+    "explore.js": ("figures", "explore"),
 }  # fmt: skip
 """Scripts that a site has as one file each, and the files that they are made of, in their order.
 

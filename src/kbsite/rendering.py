@@ -194,6 +194,8 @@ def environment(site: Site) -> Environment:
         short_place=facts.short_place,
         score=facts.score,
         margin=facts.margin,
+        interval=facts.interval,
+        interval_ms=facts.interval_ms,
         percent=facts.percent,
         count=facts.count,
         duration=facts.duration,

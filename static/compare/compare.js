@@ -187,39 +187,39 @@
     (points.length ? [[0, 0], ...points.map(({ at, value }) => [at, value])] : []);
 
   const KINDS = [
-    ["score", "score, as the agent saw it", (run) => best(run.score)],
-    ["tokens", "tokens sent and generated", (run) => sum(run.tokens)],
-    ["edits", "edits of solution.py", (run) => sum(run.edits)],
-    ["checks", "checks", (run) => sum(run.checks)],
+    ["score", "score, as the agent saw it", (run) => best(run.score), kbsite.figures.score],
+    ["tokens", "tokens sent and generated", (run) => sum(run.tokens), short],
+    ["edits", "edits of solution.py", (run) => sum(run.edits), short],
+    ["checks", "checks", (run) => sum(run.checks), short],
   ];
 
   function curves(runs) {
     const drawn = KINDS.filter(([kind]) => runs.some((run) => run[kind].length))
-      .map(([kind, title, line]) => plot(runs, kind, title, line));
+      .map((kind) => plot(runs, ...kind));
     const legend = element("p", { class: "legend" }, ...runs.flatMap((run) => [letter(run), `${run.label} `]));
     const none = element("p", { class: "dim" }, "The transcripts tell nothing over time.");
     return section("curves", "over time", ...(drawn.length ? [legend, element("div", { class: "curves" }, ...drawn)] : [none]));
   }
 
   // What the agent saw, and beside it what the grade came to, which it did not see.
-  function highest(points) {
-    const most = (own) => (own.length ? short(Math.max(...own.map(({ value }) => value))) : "none");
+  function highest(points, told) {
+    const most = (own) => (own.length ? told(Math.max(...own.map(({ value }) => value))) : "none");
     const graded = points.filter((point) => point.graded);
     const seen = most(points.filter((point) => !point.graded));
     return graded.length ? `${seen} (graded ${most(graded)})` : seen;
   }
 
-  function plot(runs, kind, title, line) {
+  function plot(runs, kind, title, line, figure) {
     const series = runs.map((run) => ({
       letter: run.letter,
       points: line(run),
       end: Math.max(run.phases.at(-1)?.at ?? 0, run[kind].at(-1)?.at ?? 0),
       marks: kind !== "score" ? [] : run.score.map(({ at, value, graded }) => (
-        { at, value, graded, told: `${run.letter} ${clock(at)}: ${short(value)}${graded ? ", graded" : ""}` })),
+        { at, value, graded, told: `${run.letter} ${clock(at)}: ${figure(value)}${graded ? ", graded" : ""}` })),
     }));
-    const ends = runs.map((run) => `${run.letter}: ${highest(run[kind])}`);
+    const ends = runs.map((run) => `${run.letter}: ${highest(run[kind], figure)}`);
     const lines = runs.flatMap((run) => run[kind].map(({ at, value, anchor, graded }) => row(
-      `${run.letter}${graded ? ", graded" : ""}`, clock(at), short(value),
+      `${run.letter}${graded ? ", graded" : ""}`, clock(at), figure(value),
       anchor ? step(run, anchor, anchor) : "")));
     const names = ["run", "when", title, "step"];
     return element("figure", {},

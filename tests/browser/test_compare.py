@@ -170,7 +170,7 @@ def test_curves_have_one_axis_a_description_and_a_table(open_page: Open) -> None
 
     assert score.locator("svg").get_attribute("role") == "img"
     # What the agent saw is told apart from its grade, as the facts do.
-    told = "A: 0.4 (graded 0.42), B: 0.5 (graded 0.5)"
+    told = "A: .400 (graded .420), B: .500 (graded .500)"
     assert cells(page, "best score that the agent saw") == [".400", ".500"]
     assert told in (score.locator("svg desc").text_content() or "")
     assert told in (score.locator("figcaption").text_content() or "")
@@ -184,7 +184,7 @@ def test_curves_have_one_axis_a_description_and_a_table(open_page: Open) -> None
     score.locator("summary").click()
     rows = score.locator("tbody tr").all_inner_texts()
     assert [re.split(r"\s+", row)[:3] for row in rows[:2]] == [
-        ["A", "00:51", "0.3"], ["A", "01:01", "0.4"],
+        ["A", "00:51", ".300"], ["A", "01:01", ".400"],
     ]  # fmt: skip
 
 

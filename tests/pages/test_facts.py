@@ -53,6 +53,27 @@ def test_a_margin_has_as_many_digits_as_what_it_is_of(
     assert facts.margin(value, of) == text
 
 
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [((0.4, 0.44), ".400 to .440"), ((0.08321, 0.08344), ".0832 to .0834"),
+     ((0.083211, 0.083214), ".083211 to .083214"), ((0.5, 0.5), ".500 to .500"),
+     ((0.83494, 0.83506), ".8349 to .8351"), ((1.21e-6, 1.24e-6), ".00000121 to .00000124"),
+     ((0.9999996, 0.9999998), ".9999996 to .9999998"), ((1.2341, 1.2342), "1.2341 to 1.2342"),
+     ((0.9996, 1.0), ".9996 to 1.000"), ((1.41e-10, 1.42e-10), "1.4e-10 to 1.4e-10"),
+     ((0.5, 0.5 + 1e-16), ".5000000000000000 to .5000000000000001"), ((NAN, NAN), "nan to nan")],
+)  # fmt: skip
+def test_ends_of_an_interval_that_differ_are_not_written_alike(
+    ends: tuple[float, float], text: str
+) -> None:
+    assert facts.interval(ends) == text
+
+
+def test_so_are_times_and_none_is_written_with_fewer_digits_than_beside_others() -> None:
+    assert facts.interval_ms((0.19718, 0.2)) == "0.1972 to 0.2000"
+    assert facts.interval_ms((0.156312, 0.156348)) == "0.15631 to 0.15635"
+    assert facts.interval_ms((123456.2, 123456.4)) == "123456.2 to 123456.4"
+
+
 SESSION = "0f3c21ab-1111-2222-3333-0123456789ab"
 
 

@@ -24,7 +24,7 @@ from kbsite.charts.drawing import (
     steps,
     table,
 )
-from kbsite.model.counts import figure, number_of
+from kbsite.model.counts import between, figure, number_of
 from kbsite.model.floor import Floor
 from kbsite.model.grade import Metrics
 from kbsite.model.samples import Spread
@@ -78,7 +78,7 @@ def _told(metrics: Metrics, known: Sequence[tuple[str, float]], shapes: int) -> 
     if metrics.peak_fraction is not None:
         told.append(f"All together {figure(metrics.peak_fraction)}.")
     if metrics.interval:
-        told.append(f"Interval {figure(metrics.interval[0])} to {figure(metrics.interval[1])}.")
+        told.append(f"Interval {between(metrics.interval, figure)}.")
     return " ".join([*told, *(f"{name} {figure(value)}." for name, value in known)])
 
 

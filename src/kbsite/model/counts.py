@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import floor, log10
 
 SMALLEST = 1e-9
@@ -19,6 +20,25 @@ def figure(value: float, digits: int = 4) -> str:
     """A figure in so many digits at most: "0.534", "12", and what is small as `small` has it."""
     text = f"{value:.{digits}g}"
     return small(value, digits).rstrip("0") if "e-" in text and abs(value) >= SMALLEST else text
+
+
+def between(ends: tuple[float, float], told: Callable[[float], str]) -> str:
+    """Both ends of an interval as `told` writes each: "0.38 to 0.42".
+
+    With as many digits as tell them apart where it would write two that differ alike: "0.0832 to
+    0.0834", not "0.083 to 0.083".
+    """
+    low, high = map(told, ends)
+    if low == high and ends[0] != ends[1] and "e" not in low:
+        places = range(len(low.partition(".")[2]) + 1, _MOST_PLACES)
+        told_so = ([f"{end:.{count}f}" for end in ends] for count in places)
+        longer = next((both for both in told_so if both[0] != both[1]), [low, high])
+        low, high = (end.removeprefix("0") if low.startswith(".") else end for end in longer)
+    return f"{low} to {high}"
+
+
+_MOST_PLACES = 18
+"""Of what differs by less than has a place here, both ends are written alike: they are."""
 
 
 def number_of(count: int, what: str, several: str | None = None) -> str:

@@ -161,7 +161,7 @@ def _interval(attempt: Attempt) -> str:
     interval = attempt.metrics.interval
     if attempt.score is None or interval is None:
         return "none"
-    return f"{facts.score(interval[0])} to {facts.score(interval[1])}"
+    return facts.interval(interval)
 
 
 def _seen(told: Trajectory | None) -> Iterator[tuple[str, str]]:
@@ -325,8 +325,13 @@ def _thinned(rows: Collection[T], most: int) -> list[T]:
 
 
 def _number(value: float | None) -> float | int | None:
-    """A number as JSON holds it, in few digits; None for what is none."""
+    """A number as JSON holds it, in few digits; None for what is none.
+
+    What is less than one does not become one: pages call nothing whole that is not.
+    """
     if value is None or not isfinite(value):
         return None
     held = float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+    if held == 1 and value < 1:
+        held = min(round(value, 6), 0.999999)
     return int(held) if held == int(held) else held

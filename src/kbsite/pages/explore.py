@@ -104,7 +104,7 @@ def _spreads(runs: Sequence[_Scored]) -> Iterator[Spread]:
 
 
 def _row(site: Site, stored: StoredRun) -> dict[str, object]:
-    """A run as static/explore.js draws it; what nobody knows is left out."""
+    """A run as static/explore/explore.js draws it; what nobody knows is left out."""
     run, usage, spent = stored.run, stored.run.usage, site.cost(stored.run)
     attempt = attempt_of(stored)
     board = site.board_of.get(run.id)

@@ -9,7 +9,7 @@ from math import isfinite
 
 from kbsite.charts.drawing import brief, digits
 from kbsite.model.board import Attempt
-from kbsite.model.counts import small
+from kbsite.model.counts import between, small
 from kbsite.text import unmarked
 
 
@@ -42,6 +42,16 @@ def margin(value: float, of: float | None) -> str:
     text = f"{value:.{places}f}".removeprefix("0")
     least = f".{1:0{places}}"
     return f"<{least}" if value > 0 and float(text) == 0 else text
+
+
+def interval(ends: tuple[float, float]) -> str:
+    """What a peak_fraction lies within: ".400 to .440"."""
+    return between(ends, score)
+
+
+def interval_ms(ends: tuple[float, float]) -> str:
+    """What a time lies within, in milliseconds without the unit: "0.1972 to 0.2000"."""
+    return between(ends, digits)
 
 
 _LARGE = 1e9

@@ -26,7 +26,7 @@ from kbsite.model.proof import Proof
 from kbsite.model.status import Tone
 from kbsite.model.trajectory import Point, PointKind
 from kbsite.pages.costs import in_words
-from kbsite.pages.facts import count, duration, elapsed, moment, score, size
+from kbsite.pages.facts import count, duration, elapsed, interval, moment, score, size
 from kbsite.store.run_folders import AUDIT, SOLUTION
 
 MOVES, FILES, SHAPES = 300, 60, 60
@@ -140,8 +140,7 @@ def _beside_floors(held: Dossier) -> Iterator[tuple[str, str, str]]:
     metrics = held.stored.metrics
     own, around = metrics.peak_fraction, ""
     if metrics.interval:
-        low, high = metrics.interval
-        around = f"{score(low)} to {score(high)}"
+        around = interval(metrics.interval)
     yield "this run", score_of(held.attempt), around
     for floor in held.floors:
         known = floor.peak_fraction

@@ -9,7 +9,7 @@ from kbsite.exports.markdown.fences import aside, code, fenced
 from kbsite.exports.plain import filled, iso
 from kbsite.model.audit import Earlier, Quote
 from kbsite.model.board import Attempt
-from kbsite.model.counts import figure, small
+from kbsite.model.counts import between, figure, small
 from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
 from kbsite.model.transcript import Transcript
@@ -131,7 +131,7 @@ def _grade(attempt: Attempt) -> Iterator[str]:
     low_high = metrics.interval
     yield from _facts({
         "peak_fraction": _number(metrics.peak_fraction),
-        "interval": f"{_number(low_high[0])} to {_number(low_high[1])}" if low_high else None,
+        "interval": between(low_high, _figure) if low_high else None,
         "outcome": metrics.outcome.value if metrics.outcome else None,
         "detail": metrics.detail,
         "alarms of the grader": "; ".join(metrics.alarms[:20]) or None,
@@ -149,7 +149,9 @@ def _grade(attempt: Attempt) -> Iterator[str]:
 
 def _number(value: float | None) -> str | None:
     """Four digits of a figure, and all of them of a share that is only nearly 1."""
-    if value is None:
-        return None
+    return None if value is None else _figure(value)
+
+
+def _figure(value: float) -> str:
     text = figure(value)
     return str(value) if text == "1" and value != 1 else text

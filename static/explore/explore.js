@@ -2,6 +2,7 @@
 "use strict";
 
 (() => {
+  const { least, score } = kbsite.figures; // figures are written as on all other pages
   const runs = window.kbsiteExplored;
   const chart = document.getElementById("chart");
   if (!runs?.length || !chart || !window.Plotly) return;
@@ -30,18 +31,6 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // A finger that scrolls the page must not draw a frame to zoom into.
   const touched = matchMedia("(pointer: coarse)").matches;
-
-  // Figures are written as on all other pages.
-
-  // What is small is not nothing, and what is less than one is not one.
-  const least = (value) => (value < 1e-9 ? value.toExponential(1) : value.toFixed(1 - Math.floor(Math.log10(value))));
-
-  function score(value) {
-    const text = value.toFixed(3);
-    const short = () => [4, 5, 6].map((count) => value.toFixed(count)).find((held) => held < 1) ?? "0.999999";
-    const told = text === "0.000" && value > 0 ? least(value) : text === "1.000" && value < 1 ? short() : text;
-    return told.replace(/^0\./, ".");
-  }
 
   function money(value) {
     if (value > 0 && value < 0.00095) return `$${least(value)}`;
