@@ -283,7 +283,7 @@ BROKEN = """(selector) => [...document.querySelectorAll(selector)].flatMap((held
 HEADS = (
     ":is(.list, .bc-standings, .bc-figure table:not(:has(th:nth-child(9))), .chart-table) thead th,"
     " main .facts th:not(.named), .list :is(.status, .verdict), .grid thead th,"
-    " .grid td:last-child, :is(.score, .interval)"
+    " .grid td:last-child, .grid .status, :is(.score, .interval)"
 )
 """Where words of ours stand, and no run's."""
 SHORT = f"{HEADS}, .verdicts td:nth-child(7), .page-explore td + td, .runs td:nth-child(2)"

@@ -27,6 +27,14 @@ TEN = f"""| Shape | Baseline (ms) | Optimized (ms) | {" | ".join("abcdefg")} |
 |{"--:|" * 10}
 | 4096 x 4096 x 4096 | 0.1843 | 0.1021 | 1.80x | 1345.2 | 68.1% | 168 | 37.5% | 81.22% | memory |
 """
+WIDE = "\n".join(
+    f"| {' | '.join(cells)} |"
+    for cells in (
+        [f"head{n}" for n in range(300)],
+        ["--:"] * 300,
+        [f"0.{n:04}" for n in range(300)],
+    )
+)
 RULED = "above\n\n---\n\nbelow"
 A4 = 718
 """What of it Chromium prints on, in pixels."""
@@ -46,7 +54,7 @@ IN_TWO = r"""(table) => [...table.querySelectorAll("th, td")].flatMap((held) => 
 @once
 def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=[])
-    said = [{"type": "text", "text": text} for text in (FIGURES, PROSE, ENDLESS, TEN, RULED)]
+    said = [{"type": "text", "text": text} for text in (FIGURES, PROSE, ENDLESS, WIDE, TEN, RULED)]
     row = {"type": "assistant", "message": {"content": said}}
     make_run(home / "runs" / "demo", run_id="r", audit={"summary": FIGURES},
              transcript={"stdout.jsonl": json.dumps(row).encode()})  # fmt: skip
@@ -70,7 +78,7 @@ def test_words_are_broken_where_lines_are_and_only_what_fills_a_phone_within(
     open_site: Open,
 ) -> None:
     page = open_site("runs/r/index.html", viewport={"width": 390, "height": 800})
-    _, prose, endless, _ = page.locator(".steps table").all()
+    _, prose, endless, *_ = page.locator(".steps table").all()
 
     assert prose.evaluate("(held) => held.scrollWidth <= held.clientWidth")
     assert prose.evaluate(IN_TWO) == []
@@ -83,6 +91,22 @@ def test_tables_are_whole_on_paper(open_site: Open) -> None:
     page.emulate_media(media="print")
     for table in page.locator(".steps table").all():
         assert table.evaluate("(held) => held.scrollWidth <= held.clientWidth")
+
+
+def test_a_table_of_more_columns_than_paper_has_room_for_is_told_row_by_row(
+    open_site: Open,
+) -> None:
+    page = open_site("runs/r/index.html", viewport={"width": A4, "height": 1000})
+    page.emulate_media(media="print")
+    table = page.locator(".steps table").nth(3)
+    ends = table.locator("th, td").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect().right)"
+    )
+
+    assert len(ends) == 600
+    assert max(ends) <= A4
+    assert page.evaluate("document.documentElement.scrollWidth") <= A4
+    assert table.evaluate(IN_TWO) == []
 
 
 def test_no_figure_of_ten_columns_is_broken_in_two_on_paper(open_site: Open) -> None:
