@@ -14,15 +14,17 @@ INCLUDED = ("templates", "static")
 _EVERYWHERE = ("bars", "unfolded", "ends", "stays")
 
 JOINED = {
-    "kbsite.js": (*_EVERYWHERE, "anchored", "permalinks"),
+    "kbsite.js": (*_EVERYWHERE, "anchored", "copying", "permalinks"),
     "run.js": (
-        *_EVERYWHERE, "pages", "anchored", "kept", "address", "lists", "parts", "places",
+        *_EVERYWHERE, "pages", "anchored", "copying", "kept", "address", "lists", "parts", "places",
         "returning", "filters", "choices", "hands", "run",
     ),
     "find.js": (
         "matching", "highlighting", "texts", "map", "finding", "tables", "bar", "lines", "find",
     ),
-    "lines.js": (*_EVERYWHERE, "anchored", "permalinks", "tables", "highlighting", "bar", "page"),
+    "lines.js": (
+        *_EVERYWHERE, "anchored", "copying", "permalinks", "tables", "highlighting", "bar", "page",
+    ),
     "compare.js": ("address", "figures", "compare"),
     "explore.js": ("figures", "explore"),
 }  # fmt: skip

@@ -61,7 +61,7 @@ kbsite.bar = (show, selected) => {
     else if (event.key === "Enter" && event.target !== link && event.target.tagName !== "BUTTON") link.click();
   });
   link.addEventListener("click", () => {
-    navigator.clipboard?.writeText(link.href).catch(() => {});
+    kbsite.copying.copy(link);
     close();
   });
   document.getElementById("lines-close").addEventListener("click", close);

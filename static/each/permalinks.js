@@ -15,7 +15,4 @@ function openTarget() {
 window.addEventListener("hashchange", openTarget);
 window.addEventListener("DOMContentLoaded", openTarget);
 
-document.addEventListener("click", (event) => {
-  const link = event.target.closest("a.time, a.link, td.number a");
-  if (link && navigator.clipboard) navigator.clipboard.writeText(link.href).catch(() => {});
-});
+document.addEventListener("click", kbsite.copying.clicked);

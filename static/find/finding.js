@@ -56,7 +56,9 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     }
   }
 
+  // While a search goes on, who hears the page is not told of each count, but of the last.
   function tell() {
+    found.setAttribute("aria-busy", String(searching));
     const more = searching ? "…" : "";
     const of = (number, what) => (number ? ` (${number} of ${parts.all.length} parts ${what})` : "");
     const less = of(unread, "could not be read") + of(slow, "took too long");
@@ -72,6 +74,7 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     unread = 0;
     slow = 0;
     matching.stop();
+    found.setAttribute("aria-busy", "false");
     found.textContent = "";
   }
 

@@ -160,10 +160,7 @@ kbsite.places = (parts) => {
   document.getElementById("main").addEventListener("click", follow);
 
   // A click on a permalink copies its address.
-  document.addEventListener("click", (event) => {
-    const permalink = event.target.closest("ol.steps > li > a, td.number a");
-    if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
-  });
+  document.addEventListener("click", kbsite.copying.clicked);
 
   function topmost() {
     return [...document.querySelectorAll("ol.steps > li")]

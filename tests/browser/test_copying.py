@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from kbsite.build import build
 from tests.browser.conftest import Open
@@ -58,3 +59,42 @@ def test_files_and_outputs_are_copied_as_they_are_with_their_empty_lines(open_si
     page = open_site("problems/softmax/index.html")
     held = page.evaluate(COPIED, "table.source")
     assert held.strip("\n") == "def reference(x):\n    return x.softmax(-1)"
+
+
+REFUSED = "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }"
+MISSING = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+"""Without https, and not on a machine's own address, a browser has none."""
+CLIPBOARD = "navigator.clipboard.readText()"
+PLACES = [
+    ("runs/r/index.html", "ol.steps > li > a"), ("runs/r/index.html", "#solution td.number a"),
+    ("problems/softmax/index.html", "td.number a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "link"), PLACES)
+def test_whoever_clicks_a_permalink_has_its_address_and_is_told_so(
+    open_site: Open, path: str, link: str
+) -> None:
+    page = open_site(path, permissions=["clipboard-read", "clipboard-write"])
+    permalink = page.locator(link).last
+    permalink.click()
+
+    expect(page.locator("#said")).to_have_text("link copied")
+    assert page.evaluate(CLIPBOARD) == permalink.evaluate("(held) => held.href") == page.url
+    expect(page.locator("#said")).to_have_text("")
+
+
+@pytest.mark.parametrize("fault", [REFUSED, MISSING], ids=["refused", "missing"])
+@pytest.mark.parametrize(("path", "link"), PLACES)
+def test_where_nothing_can_be_copied_a_reader_is_told_where_the_address_stands(
+    open_site: Open, path: str, link: str, fault: str
+) -> None:
+    page = open_site(path)
+    page.evaluate(fault)
+    permalink = page.locator(link).last
+    permalink.click()
+
+    expect(page.locator("#said")).to_have_text(
+        "not copied: the link is the address of this page now"
+    )
+    assert permalink.evaluate("(held) => held.href") == page.url

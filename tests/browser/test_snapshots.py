@@ -147,6 +147,9 @@ def test_any_two_states_can_be_compared_with_the_keyboard_alone(
     page.keyboard.press("ArrowRight")
     expect(page.locator("#shown-told")).to_have_text("from state 1 to state 2: +2 −2")
     assert "2 of 230, 00:05, a guess" in str(page.locator("#state").get_attribute("aria-valuetext"))
+    # Who hears the page is told where a slider is by the slider, and not once more beside it.
+    for told in ("#state-told", "#since-told"):
+        expect(page.locator(told)).to_have_attribute("aria-live", "off")
 
     page.keyboard.press("End")
     expect(page.locator("#shown-told")).to_have_text(
@@ -220,6 +223,7 @@ def test_no_page_of_snapshots_breaks_a_rule(
     wrong = []
     for name in ("few/snapshots.html", "many/snapshots-2.html"):
         page.goto(f"{(folder / 'runs' / name).as_uri()}")
+        assert page.locator("main pre[tabindex]:not([aria-labelledby])").count() == 0
         open_all(page)
         wrong += broken(page)
         width = screen["viewport"]["width"]

@@ -146,6 +146,26 @@ def test_find_counts_everything_also_what_is_folded_or_not_loaded(open_run: Open
     expect(page.get_by_text(f"secret thought {ROUNDS - 1}")).to_be_visible()
 
 
+HEARD = """() => {
+    const found = document.getElementById("found");
+    window.heard = [];
+    new MutationObserver(() => {
+        if (found.ariaBusy !== "true" && found.textContent) window.heard.push(found.textContent);
+    }).observe(found, { childList: true });
+}"""
+
+
+def test_who_hears_the_page_is_told_a_count_when_all_is_counted_and_not_before(
+    open_run: Open,
+) -> None:
+    page = open_run()
+    page.evaluate(HEARD)
+    page.fill("#query", "secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
+
+    assert page.evaluate("heard") == [f"1 of {ROUNDS}"]
+
+
 CHANGED = """() => {
     const query = document.getElementById("query");
     query.value += "!";
