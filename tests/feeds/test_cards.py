@@ -45,6 +45,18 @@ def test_a_long_line_is_written_smaller_before_it_is_cut(letters: int, size: int
     assert (line.text or "").endswith("x") == (letters <= 64)
 
 
+@pytest.mark.parametrize("title", ["66_matmul_dropout_mean_softmax", "Demo", "kernelbench-hard"])
+def test_a_title_whose_banner_would_be_too_small_is_written(title: str) -> None:
+    card = Card(title, ["passed"], "A site")
+    sizes = [
+        int(text.get("font-size", "0"))
+        for text in ElementTree.fromstring(svg(card)).iter(f"{SVG}text")
+    ]
+
+    assert (shown(card)[0] == title) == (len(title) > 16)
+    assert min(sizes) >= 14
+
+
 @pytest.mark.parametrize("title", ["", " ", "\u200b", "A", "x y " * 90, "h" * 400, "排行榜" * 60])
 def test_a_title_of_any_length_can_be_read(title: str) -> None:
     root = ElementTree.fromstring(svg(Card(title, ["排行榜" * 60], "A site")))

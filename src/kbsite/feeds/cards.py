@@ -98,13 +98,13 @@ def _banner(title: str) -> tuple[list[str], int]:
     # A build that has nothing to do waits for nothing.
     from kbsite.text import banner, columns, visible
 
-    lines, size, words = banner(title).lines, _TITLE, visible(title)
-    if "".join(lines).replace(" ", "") == "".join(words.split()) or len(lines) > _BIG:
+    lines, words = banner(title).lines, visible(title)
+    size = min(34, _room(1) // max(1, *map(columns, lines)))
+    written = "".join(lines).replace(" ", "") == "".join(words.split())
+    if written or len(lines) > _BIG or size < _SMALL:
+        size = _TITLE
         most = _room(size) // (1 if columns(words) == len(words) else 2)
         lines = tuple(wrap(words, most, max_lines=3, placeholder=" …"))
-    else:
-        widest = max(1, *map(columns, lines))
-        size = min(34, int((WIDTH - 2 * _EDGE) / (widest * _LETTER)))
     high = round(size * 1.15)
     drawn = [_text(row, 90 + high * n, size, "#86efac") for n, row in enumerate(lines)]
     return drawn, 90 + high * max(0, len(lines) - 1)
@@ -114,6 +114,8 @@ _TITLE = 44
 """Size of a title that is no banner."""
 _BIG = 8
 """Lines of a banner that leave room for what stands below it."""
+_SMALL = 14
+"""Size of the letters that a banner is drawn of below which it cannot be read where it is shown."""
 
 
 def _room(size: int) -> int:
