@@ -334,13 +334,16 @@ def test_of_a_phase_with_many_calls_those_in_the_middle_are_left_out(count: int,
     assert len(held.first) + len(held.last) <= 3001
 
 
-def test_a_score_of_a_curve_that_is_short_of_one_stays_so(
-    board: Path, make_run: MakeRun, make_settings: MakeSettings
+@pytest.mark.parametrize(
+    ("score", "held"), [(0.99996, 0.99996), (1 - 1e-9, 0.999999), (0.533469, 0.533469)]
+)
+def test_a_score_of_a_curve_is_written_as_the_facts_write_it(
+    score: float, held: float, board: Path, make_run: MakeRun, make_settings: MakeSettings
 ) -> None:
-    grade = {"peak_fraction": 0.99996, "interval": [0.99995, 0.99997]}
+    grade = {"peak_fraction": score, "interval": [0.99995, 0.99997]}
     run = make_run(board, transcript={LOG: session(STEADY)}, metrics=grade)
     make_run(board, model="other", transcript={LOG: session(HASTY)})
-    held = handed_over(built(board, make_settings) / "runs" / run.name / "compare.js")
+    told = handed_over(built(board, make_settings) / "runs" / run.name / "compare.js")
 
-    assert held["curves"]["score"][-1][1] == 0.99996
-    assert dict(held["facts"])["interval"] == ".99995 to .99997"
+    assert told["curves"]["score"][-1][1] == held
+    assert dict(told["facts"])["interval"] == ".99995 to .99997"

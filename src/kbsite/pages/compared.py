@@ -301,10 +301,10 @@ def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
 def _scores(points: Sequence[Point], most: int) -> list[Row]:
     """The scores, thinned; the best one is always among them, at the end if need be."""
     rows: list[Row] = [
-        [_number(p.elapsed), _number(p.score), p.anchor, int(p.kind is PointKind.SUBMIT)]
+        [_number(p.elapsed), _score(p.score), p.anchor, int(p.kind is PointKind.SUBMIT)]
         for p in points
     ]
-    best = max((_number(p.score) or 0.0 for p in points), default=0.0)
+    best = max((_score(p.score) or 0.0 for p in points), default=0.0)
     kept = _thinned(rows, most)
     return kept + [row for row in rows if row[1] == best and row not in kept][:1]
 
@@ -324,14 +324,18 @@ def _thinned(rows: Collection[T], most: int) -> list[T]:
     return [row for number, row in enumerate(rows) if number in chosen]
 
 
-def _number(value: float | None) -> float | int | None:
-    """A number as JSON holds it, in few digits; None for what is none.
+def _score(value: float | None) -> float | int | None:
+    """A score with more digits than any page writes of it: rounded twice it would be another.
 
     What is less than one does not become one: pages call nothing whole that is not.
     """
+    held = _number(value, 7)
+    return 0.999999 if held == 1 and value is not None and value < 1 else held
+
+
+def _number(value: float | None, digits: int = 4) -> float | int | None:
+    """A number as JSON holds it, in few digits; None for what is none."""
     if value is None or not isfinite(value):
         return None
-    held = float(f"{value:.4g}") if abs(value) < 1000 else round(value)
-    if held == 1 and value < 1:
-        held = min(round(value, 6), 0.999999)
+    held = float(f"{value:.{digits}g}") if abs(value) < 1000 else round(value)
     return int(held) if held == int(held) else held
