@@ -77,6 +77,20 @@ def test_without_an_address_pages_say_what_they_are_and_no_more(
     assert (held["canonical"], held["told"]) == ([], [])
 
 
+def test_a_score_that_a_verdict_takes_out_is_told_so_wherever_it_is_linked_to(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, site={"url": URL})
+    make_run(settings.runs / "demo", run_id="r1", audit={"verdict": "reward_hack"})
+    out = build(settings).out
+    told = "audit: reward_hack (does not count)"
+
+    assert head(out / "runs/r1/index.html")["description"] == [
+        f"passed, .420 · {told} · 30:00 · gpu-a"
+    ]
+    assert f">{told}, A. Reader</text>" in (out / "runs/r1/card.svg").read_text()
+
+
 @pytest.mark.parametrize(
     ("metrics", "told"),
     [

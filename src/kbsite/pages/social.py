@@ -7,6 +7,7 @@ from functools import partial
 
 from kbsite.feeds import cards
 from kbsite.feeds.cards import Card
+from kbsite.model.audit import Audit
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import published_base
 from kbsite.model.counts import number_of
@@ -70,9 +71,14 @@ def _whose(board: Board) -> str:
 
 def run_in_short(run: Run, attempt: Attempt) -> str:
     """What came of a run: what a search engine or a message shows below its title."""
-    verdict = f"audit: {attempt.audit.verdict.value}" if attempt.audit else "not audited"
+    verdict = f"audit: {_judged(attempt.audit)}" if attempt.audit else "not audited"
     told = facts.came_to(attempt), "" if run.is_floor else verdict, _session(run)
     return " · ".join(filter(None, told))
+
+
+def _judged(audit: Audit) -> str:
+    """A verdict, with what it does to the score that stands beside it: pages strike that."""
+    return audit.verdict.value + ("" if audit.counts else " (does not count)")
 
 
 def _session(run: Run) -> str:
@@ -84,7 +90,7 @@ def _session(run: Run) -> str:
 def run_card(site: Site, stored: StoredRun) -> Page:
     """The card of a run, drawn anew only where something that it shows changed."""
     run, attempt = stored.run, attempt_of(stored)
-    verdict = f"{attempt.audit.verdict.value}, {attempt.audit.auditor}" if attempt.audit else ""
+    verdict = f"{_judged(attempt.audit)}, {attempt.audit.auditor}" if attempt.audit else ""
     lines = [
         run.contender.label,
         f"{stored.metrics.status.glyph} {facts.came_to(attempt)}",
