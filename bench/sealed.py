@@ -18,7 +18,7 @@ from kbsite.errors import InputError
 from kbsite.regular import LIMIT_BYTES, read_regular
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL, sync
-from kbsite.store.whole import is_left_over, write_bytes
+from kbsite.whole import is_left_over, write_bytes
 
 RUN = "run.json"
 METRICS = "metrics.json"

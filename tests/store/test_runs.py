@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from kbsite import whole
 from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 from kbsite.model.usage import Usage
-from kbsite.store import folders, manifests, whole
+from kbsite.store import folders, manifests
 from kbsite.store.files import digest
 from kbsite.store.folders import PARTIAL, new_run_folder
 from kbsite.store.manifests import complete, manifest_findings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -92,6 +93,27 @@ def test_what_a_killed_writer_left_is_gone_after_the_next(tmp_path: Path) -> Non
     write_bytes(tmp_path / "file", b"whole")
 
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"whole"]
+
+
+@pytest.mark.parametrize("umask", [0, 0o022, 0o777])
+@pytest.mark.parametrize("left", [None, 0o600, 0o644])
+def test_what_is_private_is_so_whatever_the_umask_is_and_others_left(
+    tmp_path: Path, umask: int, left: int | None
+) -> None:
+    """Who opened what a dead writer left, for all to read, would see what is written into it."""
+    place, beside = tmp_path / "kept", first_place(tmp_path / "kept")
+    if left is not None:
+        beside.write_bytes(b"half")
+        beside.chmod(left)
+    before = os.umask(umask)
+    try:
+        write_bytes(place, b"ours", private=True)
+    finally:
+        os.umask(before)
+
+    assert (place.read_bytes(), stat.S_IMODE(place.stat().st_mode)) == (b"ours", 0o600)
+    assert set(tmp_path.iterdir()) == ({place, beside} if left == 0o644 else {place})
+    assert not beside.exists() or beside.read_bytes() == b"half"
 
 
 def test_of_two_who_write_a_file_at_once_nobody_sees_half(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from kbsite.dataset.card import CARD, RUNS
-from kbsite.store.whole import is_left_over
+from kbsite.whole import is_left_over
 
 MARKER = ".kbsite-dataset"
 """File that says what an export wrote into a folder, so that the next one may replace just that."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from msgspec import Struct
 
 from kbsite.redaction.reach import Reach, ending, reach
 from kbsite.user_cache import cache_folder
+from kbsite.whole import write_bytes
 
 Parts = Sequence[tuple[int, int]]
 """Where parts of some bytes begin and end, in order; none touches another."""
@@ -162,16 +162,8 @@ def _read(file: Path) -> _Kept | None:
 
 
 def _keep(file: Path, kept: _Kept) -> _Kept:
-    """Put it there as a whole, and give it back; OSError where nothing can be put there."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=file.parent)
-    try:
-        with open(descriptor, "wb") as stream:  # noqa: PTH123 - of a descriptor
-            stream.write(msgspec.msgpack.encode(kept))
-        Path(name).replace(file)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """Put it there, for nobody else to write, and give it back; OSError where that cannot be."""
+    write_bytes(file, msgspec.msgpack.encode(kept), private=True)
     return kept
 
 

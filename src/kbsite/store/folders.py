@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kbsite.errors import UsageError
-from kbsite.store.whole import write_bytes
+from kbsite.whole import write_bytes
 
 PARTIAL = ".partial"
 

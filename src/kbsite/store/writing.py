@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from kbsite.late import HALF
-from kbsite.store.whole import write_bytes
+from kbsite.whole import write_bytes
 
 __all__ = [
     "json_text",
