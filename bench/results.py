@@ -37,10 +37,10 @@ from kbsite.store.graded import (
     CHECK_LOG,
     GRADED,
     GRADES,
-    is_left_over,
     is_of_grade,
     own_files,
 )
+from kbsite.whole import is_left_over
 
 UNDATED = "undated"
 """Name of an earlier grade that does not say when it was made."""

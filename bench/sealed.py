@@ -106,7 +106,7 @@ def seal(folder: Path) -> None:
     """
     hashes = {}
     for file in contents(folder)[0]:
-        if is_left_over(file.path):
+        if is_left_over(file.name):
             file.path.unlink()
         elif file.name not in (AUDIT, MANIFEST):
             hashes[file.name] = digest(file.path)

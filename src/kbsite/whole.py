@@ -91,6 +91,6 @@ _PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 _PARTIAL = re.compile(r"\.[0-9a-f]{16}\.partial")
 
 
-def is_left_over(path: Path) -> bool:
-    """Whether a file is what a process left that was killed while it wrote another one."""
-    return _PARTIAL.fullmatch(path.name) is not None
+def is_left_over(name: str) -> bool:
+    """Whether a file of that name or path is what a process left, killed while it wrote another."""
+    return _PARTIAL.fullmatch(name.rpartition("/")[2]) is not None

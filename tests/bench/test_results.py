@@ -13,6 +13,7 @@ import pytest
 from bench import results, sealed
 from bench.named import meant
 from bench.results import alarms, given, store, write_grade
+from kbsite import whole
 from kbsite.check import check
 from kbsite.errors import InputError, UsageError
 from kbsite.store import graded
@@ -214,7 +215,7 @@ def test_what_was_broken_off_is_told_and_can_be_graded_again(
 
     def crashing(path: Path, data: bytes) -> None:
         if not left[0]:
-            path.with_name(f".{path.name}.partial").write_bytes(data[:3])
+            whole._partial(path).write_bytes(data[:3])
             raise KeyboardInterrupt
         left[0] -= 1
         real(path, data)
@@ -232,6 +233,22 @@ def test_what_was_broken_off_is_told_and_can_be_graded_again(
     assert 2.0 in kept
     assert not list(run.rglob("*.partial"))
     assert errors(run) == []
+
+
+def test_a_file_that_a_session_called_as_if_it_were_half_written_is_kept_and_sealed(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    files = {f"files/{name}": data for name, data in BESIDE.items()}
+    files["workspace/.own.partial"] = b"of the session"
+    run = make_run(tmp_path / "demo", metrics=None, problem="toy", files=files)
+    store(run, grade(), "log")
+
+    own = run / "workspace" / ".own.partial"
+    assert own.read_bytes() == b"of the session"
+    assert errors(run) == []
+    own.write_bytes(b"of somebody else")
+    with pytest.raises(InputError, match="not what the manifest has"):
+        store(run, grade(), "log")
 
 
 def test_a_grade_is_written_into_a_folder_of_its_own(tmp_path: Path) -> None:

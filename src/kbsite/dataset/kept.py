@@ -72,7 +72,7 @@ def _others(
         path = f"{at}{one.name}"
         if path in (MARKER, STAGE) or (files is None and path in OURS):
             continue
-        if is_left_over(Path(path)):
+        if is_left_over(path):
             continue  # half a file, of an export that was killed
         if path in holding and one.is_dir(follow_symlinks=False):
             yield from _others(folder, f"{path}/", files, holding)

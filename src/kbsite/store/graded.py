@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbsite.model.problem_files import counts
 from kbsite.store.files import Stored, contents, digest
-from kbsite.store.folders import PARTIAL
+from kbsite.whole import is_left_over
 
 CHECK_LOG = "check.log"
 BENCHMARK_LOG = "benchmark.log"
@@ -24,12 +24,6 @@ GRADES = "grades"
 def is_of_grade(name: str) -> bool:
     """Whether a file of a run is of its grades, or of one that was broken off."""
     return name in GRADED or name.startswith(f"{GRADES}/") or is_left_over(name)
-
-
-def is_left_over(name: str) -> bool:
-    """Whether a file is what somebody left who was killed while he wrote it."""
-    own = name.rpartition("/")[2]
-    return own.startswith(".") and own.endswith(PARTIAL)
 
 
 def own_files(files: Iterable[Stored], problem: Path) -> Iterator[Stored]:
