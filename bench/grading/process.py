@@ -18,7 +18,8 @@ from typing import Any, Self
 from bench.devices import Arena, Device
 from bench.grading.deadline import Deadline
 from bench.grading.failures import Failure, error_of
-from bench.sandbox.box import Box, Limits, Sandbox
+from bench.grading.setting import Setting
+from bench.sandbox.box import Box
 from bench.sandbox.places import own_packages, python_places
 from bench.sandbox.threads import Stand
 from bench.worker import worker
@@ -85,16 +86,17 @@ class Process:
     """A worker in a sandbox. As a context manager, nothing of it is left at the end."""
 
     def __init__(
-        self, device: Device, sandbox: Sandbox, arena: Arena, forbidden: Sequence[str],
-        limits: Limits, log: Path,
+        self, setting: Setting, arena: Arena, forbidden: Sequence[str], log: Path, *,
+        deadline: Deadline,
     ) -> None:  # fmt: skip
+        device = setting.device
         self.log = log
         self._forbidden = tuple(forbidden)
         ours, theirs = socket.socketpair()
         self._channel = ours
         self.stage = "start"
-        self.deadline = Deadline()
-        """Of the grading that it works for; to start a worker is no solution's doing."""
+        # Of the grading, but only once it stands: to start a worker is no solution's doing.
+        self._deadline = Deadline()
         self.spins = False
         """Whether both sides look for frames without a pause."""
         self.building = 0.0
@@ -103,7 +105,7 @@ class Process:
             box_of_workers(device, log),
             files={WORKER.name: WORKER.read_bytes()},
             pass_fds=(theirs.fileno(), *arena.fds),
-            limits=limits,
+            limits=setting.limits,
         )
         command = [
             sys.executable,
@@ -114,10 +116,11 @@ class Process:
             str(theirs.fileno()),
         ]
         try:
-            self._held = sandbox.start(command, box)
+            self._held = setting.sandbox.start(command, box)
         finally:
             theirs.close()
         self._greet({**device.told(), "arena": dict(arena.handle), "forbidden": self._forbidden})
+        self._deadline = deadline
 
     def _greet(self, told: Mapping[str, Any]) -> None:
         try:
@@ -166,7 +169,7 @@ class Process:
         seconds: float,
     ) -> Order:  # fmt: skip
         """A command that can be sent at once; Failure if the grading has to be done by now."""
-        seconds = self.deadline.within(seconds, self.stage)
+        seconds = self._deadline.within(seconds, self.stage)
         nonce = secrets.token_bytes(8)
         head = worker.DOWN.pack(
             worker.MAGIC_DOWN, command, len(slots), shape, len(payload), nonce, bytes(slots)
@@ -185,7 +188,7 @@ class Process:
             came = self._wait(order.seconds) if self.spins else 0
             frame = self._channel.recv(worker.UP.size)
         except TimeoutError:
-            self.deadline.check(self.stage)
+            self._deadline.check(self.stage)
             said = f"no answer within {order.seconds:g} s ({self.stage})"
             raise Failure(Outcome.TIMEOUT, said) from None
         except OSError:

@@ -57,9 +57,7 @@ class Rounds:
         families = dispatched(self.subject.problem.problem.forbidden)
         # An operation may be of several, and torch 2.11 lets nobody replace one twice.
         forbidden = list(dict.fromkeys(name for one in families for name in FAMILIES[one].aten))
-        process = Process(setting.device, setting.sandbox, arena, forbidden, setting.limits, log)
-        process.deadline = self.subject.deadline
-        return process
+        return Process(setting, arena, forbidden, log, deadline=self.subject.deadline)
 
     def make(self, number: int, arena: Arena, log: Path) -> Round:
         """The round of this number; Failure as soon as anything is not as it has to be."""

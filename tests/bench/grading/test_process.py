@@ -17,13 +17,14 @@ import pytest
 from bench.grading.deadline import Deadline
 from bench.grading.failures import Failure
 from bench.grading.process import Process
-from bench.sandbox.box import Box, Ending, Limits
+from bench.sandbox.box import Box, Ending
 from bench.sandbox.place import Place
 from bench.sandbox.threads import Stand
 from bench.worker import worker
 from kbsite.errors import MachineError
 from kbsite.model.grade import Outcome
 from tests.bench.grading.setups import Parts, parts
+from tests.bench.grading.test_grade import setting
 
 Script = Callable[[socket.socket, bytes], None]
 """What a forged worker does with a frame that came down to it."""
@@ -136,14 +137,16 @@ def answer(
 
 @contextmanager
 def talking(
-    script: Script, folder: Path, ending: Ending | None = None
+    script: Script, folder: Path, ending: Ending | None = None, deadline: Deadline | None = None
 ) -> Iterator[tuple[Process, Parts]]:
     stage = Stage(script, ending or Ending(exit_code=0))
-    with (
-        parts() as made,
-        Process(made.device, stage, made.arena, ["mm", "bmm"], Limits(), folder / "log") as process,
-    ):
+    with parts() as made, begun(made, stage, folder, deadline) as process:
         yield process, made
+
+
+def begun(made: Parts, stage: Stage, folder: Path, deadline: Deadline | None = None) -> Process:
+    on = setting(device=made.device, sandbox=stage)
+    return Process(on, made.arena, ["mm", "bmm"], folder / "log", deadline=deadline or Deadline())
 
 
 def asked(script: Script, folder: Path, ending: Ending | None = None) -> Failure:
@@ -277,8 +280,8 @@ def test_who_says_nothing_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_who_says_nothing_is_waited_for_no_longer_than_the_grading_lasts(tmp_path: Path) -> None:
     now = [0.0]
-    with talking(lambda *_: None, tmp_path) as (process, _):
-        process.deadline = Deadline(100, lambda: now[0])
+    deadline = Deadline(100, lambda: now[0])
+    with talking(lambda *_: None, tmp_path, deadline=deadline) as (process, _):
         assert process.order(worker.CALL, seconds=30).seconds == 30
         now[0] = 99.8
         order = process.order(worker.CALL, slots=[0], seconds=30)
@@ -304,12 +307,22 @@ def test_a_worker_that_does_not_even_start_is_the_machines_fault(tmp_path: Path)
 
     stage = Mute(lambda *_: None, Ending(exit_code=1))
     with parts() as made, pytest.raises(MachineError, match="did not start"):
-        Process(made.device, stage, made.arena, [], Limits(), tmp_path / "log")
+        begun(made, stage, tmp_path)
+
+
+def test_how_long_a_worker_takes_to_start_is_not_the_gradings(tmp_path: Path) -> None:
+    """The machine would be at fault for what a solution took, and the grade be made again."""
+    with (
+        talking(lambda *_: None, tmp_path, deadline=Deadline(0)) as (process, _),
+        pytest.raises(Failure, match="as a whole") as caught,
+    ):
+        process.order(worker.CALL, seconds=30)
+    assert caught.value.outcome is Outcome.TIMEOUT
 
 
 def test_the_box_gets_the_worker_and_nothing_of_the_grader(tmp_path: Path) -> None:
     stage = Stage(lambda *_: None, Ending(exit_code=0))
-    with parts() as made, Process(made.device, stage, made.arena, [], Limits(), tmp_path / "log"):
+    with parts() as made, begun(made, stage, tmp_path):
         box = stage.box
 
     assert box is not None

@@ -58,7 +58,7 @@ def test_a_process_finds_nothing_that_an_earlier_one_left(
     arena.bytes.fill_(7)
     found: list[int] = []
 
-    def process(*_: object) -> Mock:
+    def process(*_: object, **__: object) -> Mock:
         found.append(int(arena.bytes.count_nonzero()))
         return Mock()
 
@@ -83,8 +83,9 @@ def test_an_operation_of_several_forbidden_families_is_trapped_once(
     made = Rounds(made.solution, dataclasses.replace(made.subject, problem=problem))
     started: list[Sequence[str]] = []
 
-    def process(*given: object) -> Mock:
-        started.append(cast("Sequence[str]", given[3]))
+    def process(*given: object, deadline: object) -> Mock:
+        assert deadline is made.subject.deadline
+        started.append(cast("Sequence[str]", given[2]))
         return Mock()
 
     monkeypatch.setattr(module, "Process", process)
