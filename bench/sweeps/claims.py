@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
-from bench.sweeps.shelf import Shelf, graded
+from bench.sweeps.shelf import Shelf, grade_told
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import HIDDEN, Task, locked
 from kbsite.store.alone import is_locked
@@ -71,5 +71,5 @@ def unclaimed(board: Path, key: str) -> Iterator[bool]:
 def wanted_still(task: Task, board: Path) -> bool:
     """Whether what a task is for has not been made meanwhile; asked by who holds the claim."""
     if task.kind is Kind.GRADE:
-        return task.run is None or not graded(board / task.run)
+        return task.run is None or grade_told(board / task.run) is None
     return not Shelf(board).made(task.cell)

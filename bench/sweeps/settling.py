@@ -135,10 +135,10 @@ class Settling:
         made = self._run_of(held)
         if made is None:
             return _Ended(outcome=Outcome.STOPPED, detail="its run is not on disk any more")
-        if made.graded:
-            said = grade_told(made.folder)[:MOST_SHOWN]
-            return _Ended(outcome=Outcome.GRADED, detail=said, run=made.name)
-        return _Ended(outcome=Outcome.LOST, detail=f"{one.id} left no grade")
+        said = grade_told(made.folder)
+        if said is None:
+            return _Ended(outcome=Outcome.LOST, detail=f"{one.id} left no grade")
+        return _Ended(outcome=Outcome.GRADED, detail=said[:MOST_SHOWN], run=made.name)
 
     def _run_of(self, held: Held) -> OnShelf | None:
         return next((one for one in self.shelf.look() if one.name == held.run), None)

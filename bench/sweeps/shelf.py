@@ -45,28 +45,24 @@ class OnShelf:
     @property
     def graded(self) -> bool:
         """Whether it has a grade that its manifest knows; a grade that was broken off is none."""
-        return graded(self.folder)
+        return grade_told(self.folder) is not None
 
 
-def graded(folder: Path) -> bool:
-    """Whether a run has a grade that its manifest knows; a grade that was broken off is none."""
+def grade_told(folder: Path) -> str | None:
+    """What a run's grade says of it, in a line; None without one that its manifest knows.
+
+    A grade that was broken off is none.
+    """
     path = folder / METRICS
     try:
-        status = read_bounded(path).get("status")
+        told = read_bounded(path)
         sealed = json_record(folder / MANIFEST, Manifest, any_text=True).files
         same = sealed.get(METRICS) == digest(path)
     except (InputError, InvalidFileError, OSError):
-        return False
-    return same and status not in (Status.UNGRADED.value, Status.INFRA.value)
-
-
-def grade_told(folder: Path) -> str:
-    """What a run's grade says of it, in a line; empty where it cannot be read."""
-    try:
-        told = read_bounded(folder / METRICS)
-    except InputError:
-        return ""
+        return None
     said = (told.get("status"), told.get("detail"))
+    if not same or said[0] in (Status.UNGRADED.value, Status.INFRA.value):
+        return None
     return one_line(": ".join(one for one in said if isinstance(one, str)))
 
 

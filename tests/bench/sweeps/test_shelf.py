@@ -12,7 +12,7 @@ import pytest
 
 from bench.sealed import json_bytes, seal, write_whole
 from bench.sweeps.cells import Cell, cells
-from bench.sweeps.shelf import Matched, Shelf, match, set_aside, spoilt
+from bench.sweeps.shelf import Matched, Shelf, grade_told, match, set_aside, spoilt
 from bench.sweeps.works import Work
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason
@@ -166,7 +166,9 @@ def test_a_grade_counts_when_the_manifest_has_it(made: Work, status: str, *, gra
     assert not one.graded
     grade(folder, status)
     assert not one.graded, "it was broken off before the manifest"
+    assert grade_told(folder) is None
     seal(folder)
+    assert grade_told(folder) == (status if graded else None)
     assert one.graded is graded
 
 
