@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kbsite import cli
 from kbsite.build import Built, build
@@ -16,9 +17,9 @@ from kbsite.check import check
 from kbsite.check.fixes import fix
 from kbsite.check.targets import Kind, target
 from kbsite.engines.engine import packed_error
-from kbsite.errors import MachineError, name_file, of_run
+from kbsite.errors import READABLE, MachineError, name_file, of_run
 from kbsite.model.finding import Severity, failure_of
-from kbsite.store import at_once, files, rested
+from kbsite.store import at_once, files, inputs, rested
 from kbsite.store.settings import Settings
 from tests.cli.audit.calling import called
 from tests.conftest import MakeRun, MakeSettings
@@ -284,17 +285,30 @@ def test_who_asks_for_one_run_is_told_which_of_its_files_went_meanwhile(
     assert ended.value.code == (3 if why == errno.EIO else 1)
 
 
-def test_who_may_read_a_file_whose_disk_fails_is_told_of_no_mode(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("why", [errno.EIO, errno.EACCES, errno.EPERM])
+def test_only_who_may_not_read_a_file_is_told_of_its_mode(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, why: int
 ) -> None:
+    """By the error's number: what words it comes in is the system's."""
+
     def failing(path: str, flags: int) -> int:
         if path.endswith("one/solution.py"):
-            raise OSError(errno.EIO, "Input/output error", path)
+            raise OSError(why, "in other words", path)
         return at_once.itself(path, flags)
 
     monkeypatch.setattr(files, "itself", failing)
     (found,) = files.within(1 << 20, files.contents(settings.runs / "demo" / "one"))[1]
-    assert found.told == "Input/output error"
+    cure = "" if why == errno.EIO else f"; {READABLE}"
+    assert found.told == f"{os.strerror(why)}{cure}"
+
+
+@pytest.mark.parametrize("error", [PermissionError(errno.EPERM, "no"), OSError("no number")])
+def test_a_build_keeps_by_which_error_a_file_could_not_be_read(error: OSError) -> None:
+    kept = inputs.unread(error, size=5)
+    assert kept.unread == (error.errno or errno.EIO)
+    for other in (replace(kept, digest="a" * 64), replace(kept, changed=1)):
+        assert other.unread == 0
+    assert replace(kept, digest=f"{kept.digest}x").unread == errno.EIO, "what is kept was damaged"
 
 
 @pytest.mark.parametrize("command", ["queue", "stats", "scan"])

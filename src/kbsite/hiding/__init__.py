@@ -114,8 +114,8 @@ class Hiding(Struct, dict=True):
         """The files of a run that may be shown, and what else is there."""
         return within(self.most, contents(folder), self._unread)
 
-    def _unread(self, file: Stored) -> str:
-        """Why a file cannot be read: as whoever looked at all files found, else now."""
+    def _unread(self, file: Stored) -> int:
+        """By which error a file cannot be read: as whoever looked at all files found, else now."""
         held = self.inputs.get(_absolute(file.at))
         return held.unread if held else unread(file)
 

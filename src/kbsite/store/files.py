@@ -180,28 +180,28 @@ def linked(path: Path) -> Finding:
     return Finding(Severity.WARNING, str(path), message)
 
 
-def unread(file: Stored) -> str:
-    """Why a file cannot be opened now, as the system says; empty where it can."""
+def unread(file: Stored) -> int:
+    """The number of the system's error why a file cannot be opened now; 0 where it can."""
     try:
         # No stream is made of it: that takes longer than all else here.
         os.close(itself(file.at, os.O_RDONLY))
     except OSError as error:
-        return str(error.strerror)
-    return ""
+        return error.errno or errno.EIO
+    return 0
 
 
-_DENIED = frozenset(map(os.strerror, (errno.EACCES, errno.EPERM)))
-"""How a system says that a user may not."""
+_DENIED = frozenset({errno.EACCES, errno.EPERM})
+"""By which errors a system says that a user may not."""
 
 
 def within(
     most: int,
     found: tuple[list[Stored], list[Refused]],
-    why_not: Callable[[Stored], str] = unread,
+    why_not: Callable[[Stored], int] = unread,
 ) -> tuple[list[Stored], list[Refused]]:
     """What `contents` gave of a run, without files that no site can show: those are refused.
 
-    They hold more than `most` bytes, or cannot be read, as `why_not` tells.
+    They hold more than `most` bytes, or cannot be read, as `why_not` tells like `unread`.
     """
     large = f"of more bytes than most_file_bytes of kbsite.yaml allows, {most}"
     kept: list[Stored] = []
@@ -211,7 +211,7 @@ def within(
             refused.append(Refused(file.name, large))
         elif why := why_not(file):
             cure = READABLE if why in _DENIED else ""
-            refused.append(Refused(file.name, why, cure, Severity.ERROR))
+            refused.append(Refused(file.name, os.strerror(why), cure, Severity.ERROR))
         else:
             kept.append(file)
     return kept, [*found[1], *refused]

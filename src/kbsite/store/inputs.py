@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import stat
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
@@ -58,10 +60,13 @@ class Input(Struct, frozen=True):
         return f"{self.holds}{self.hidden}"
 
     @property
-    def unread(self) -> str:
-        """Why it could not be read, as the system says; empty where it could, or is too large."""
-        shut = self.changed == UNREAD and self.digest.startswith(_CANNOT)
-        return self.digest.removeprefix(_CANNOT) if shut else ""
+    def unread(self) -> int:
+        """By which error of the system it could not be read; 0 where it could, or is too large."""
+        if self.changed != UNREAD or not self.digest.startswith(_CANNOT):
+            return 0
+        number = self.digest.removeprefix(_CANNOT)
+        # What is kept of a build may be of another kbsite, or damaged.
+        return int(number) if _NUMBER.fullmatch(number) else errno.EIO
 
     @property
     def is_in_doubt(self) -> bool:
@@ -292,7 +297,9 @@ def input_of(
     return Input(status.st_size, status.st_mtime_ns, digest, again=again)
 
 
-_CANNOT = "cannot be read: "
+_CANNOT = "cannot be read: error "
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 
 GONE = (FileNotFoundError, NotADirectoryError)
 """What is raised where something is not there any more."""
@@ -300,7 +307,7 @@ GONE = (FileNotFoundError, NotADirectoryError)
 
 def unread(error: OSError, size: int = 0) -> Input:
     """What is there and cannot be read: whoever does something with it tells of it."""
-    return Input(size, UNREAD, f"{_CANNOT}{error.strerror}")
+    return Input(size, UNREAD, f"{_CANNOT}{error.errno or errno.EIO}")
 
 
 def _digest(path: str, status: os.stat_result) -> str:
