@@ -73,10 +73,11 @@ def told(form: Format, *folders: Path) -> Transcript:
 
 ONE_LOG = {"agents", "parts"}
 """Two captures that hold one log, written in two ways."""
+ALL = tuple(sessions())
 PAIRS = [
     (form, one, other)
-    for form, one in sessions()
-    for same, other in sessions()
+    for form, one in ALL
+    for same, other in ALL
     if form is same and one != other and {one.name, other.name} != ONE_LOG
 ]
 
