@@ -7,9 +7,12 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
+from weakref import WeakSet
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestHandler
 
 from bench.proxy.book import Book
 from bench.proxy.limits import ProxyLimits
@@ -38,9 +41,7 @@ async def serve(
     """Accept on a socket until the end of the block; what is under way then is cut off."""
     async with opened(limits) as session:
         passing = Passing(upstream, book, limits, session)
-        server = web.Server(
-            passing.handle, handler_cancellation=True, access_log=None, logger=_TOLD
-        )
+        server = _Server(passing.handle, handler_cancellation=True, access_log=None, logger=_TOLD)
 
         def connection() -> asyncio.Protocol:
             return server() if len(server.connections) < limits.connections else _Busy()
@@ -55,6 +56,23 @@ async def serve(
             await passing.stop()
             # 0 would mean to wait for ever.
             await server.shutdown(timeout=0.05)
+            # Who reads nothing of what is still to be sent would keep its connection open.
+            for transport in list(server.transports):
+                transport.abort()
+            await asyncio.sleep(0)
+
+
+class _Server(web.Server):
+    """One that knows each connection until nothing holds it any more."""
+
+    def __init__(self, *args: Any, **told: Any) -> None:
+        super().__init__(*args, **told)
+        self.transports: WeakSet[asyncio.Transport] = WeakSet()
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        """Remember it."""
+        super().connection_made(handler, transport)
+        self.transports.add(transport)
 
 
 class _Busy(asyncio.Protocol):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import os
 import socket
 import threading
 import tracemalloc
+import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,10 @@ from bench.proxy.log import read_exchanges
 from tests.bench.proxy.peers import (
     LAST_CHUNK,
     PATHS,
+    STREAM,
+    Got,
     chunk,
+    head,
     listen,
     plays_well,
     proxied,
@@ -172,6 +178,33 @@ def test_a_second_request_behind_the_first_is_a_request_of_its_own(tmp_path: Pat
         assert seen.data.startswith(b"HTTP/1.1 200")
         assert b"HTTP/1.1 404" in seen.data
         assert [got.body for got in raw.got] == [BODY]
+
+
+def test_who_reads_nothing_of_what_he_asked_for_has_his_connection_closed_at_the_end(
+    tmp_path: Path,
+) -> None:
+    """Nobody else closes it: the loop that it belonged to has ended by then."""
+    stuck = threading.Event()
+
+    def plays_on(connection: socket.socket, got: Got) -> None:
+        del got
+        connection.settimeout(1)
+        with suppress(OSError):
+            connection.sendall(head(**STREAM))
+            while True:
+                connection.sendall(chunk(b"data: 1\n\n" * 10_000))
+        stuck.set()
+
+    with raw_provider(plays_on) as raw, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with proxied(raw.provider(), tmp_path) as proxy:
+            connection = proxy.connected()
+            connection.sendall(raw_post(BODY))
+            assert stuck.wait(60)
+        gc.collect()
+        connection.close()
+
+    assert [str(one.message) for one in told if "unclosed" in str(one.message)] == []
 
 
 @pytest.mark.parametrize(
