@@ -9,7 +9,7 @@ import csv
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from math import log, sqrt
@@ -51,6 +51,18 @@ def rounded(value: float, places: int) -> str:
     """A share as pages write it, without the 0 before the point."""
     exact = Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
     return f"{exact}".removeprefix("0")
+
+
+def apart(ends: Sequence[float], told: Callable[[float], str]) -> list[str]:
+    """Both ends of an interval as pages write them: with more places where they would be alike."""
+    shown = [told(end) for end in ends]
+    places = len(shown[0].partition(".")[2])
+    while shown[0] == shown[1] and ends[0] != ends[1]:
+        places += 1
+        shown = [rounded(end, places) for end in ends]
+        if told(ends[0]).startswith("0."):
+            shown = [f"0{end}" for end in shown]
+    return shown
 
 
 def words(text: str) -> str:
@@ -102,7 +114,7 @@ def test_each_cell_of_a_board_shows_the_score_of_the_run_that_it_leads_to(site: 
         low, high = raw(site, run_id, "metrics.json")["interval"]
         half = rounded((high - low) / 2, 3)
         margin = half if half != ".000" else "&lt;.001"
-        assert shown == [rounded(low, 3), rounded(high, 3), margin]
+        assert shown == [*apart((low, high), lambda end: rounded(end, 3)), margin]
 
 
 def test_a_board_is_what_its_runs_come_to(site: Path) -> None:
@@ -173,7 +185,7 @@ def test_a_runs_page_and_its_texts_tell_its_grade(site: Path) -> None:
             # Its time and interval, its ceiling, what binds it, its share of the ceiling.
             times = [
                 figure(shape["ms"]),
-                "to".join(f" {figure(end)} " for end in shape["interval_ms"]),
+                " to ".join(apart(shape["interval_ms"], figure)),
             ]
             share = rounded(shape["peak_fraction"], 3)
             cells = [shape["shape"], *times, figure(shape["ceiling_ms"]), shape["bound_by"], share]
