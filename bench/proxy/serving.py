@@ -52,7 +52,7 @@ async def serve(
         try:
             yield
         finally:
-            accepting.close()
+            await _let_nobody_in(accepting)
             await passing.stop()
             # 0 would mean to wait for ever.
             await server.shutdown(timeout=0.05)
@@ -60,6 +60,20 @@ async def serve(
             for transport in list(server.transports):
                 transport.abort()
             await asyncio.sleep(0)
+
+
+async def _let_nobody_in(accepting: asyncio.Server) -> None:
+    """Close what accepts, once all that it let in have their connections.
+
+    Some rounds of the loop later: one makes a transport of a socket, one tells its protocol, one is
+    behind both. Of a server that is closed meanwhile Python makes none, and closes no socket.
+    """
+    loop = asyncio.get_running_loop()
+    for one in accepting.sockets:
+        loop.remove_reader(one.fileno())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    accepting.close()
 
 
 class _Server(web.Server):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import gzip
 import os
@@ -16,10 +17,16 @@ import pytest
 
 from bench.providers import Dialect
 from bench.proxy import book
+from bench.proxy.book import Book
+from bench.proxy.clock import Clock
 from bench.proxy.form import Outcome
+from bench.proxy.hiding import Hiding
 from bench.proxy.limits import ProxyLimits
 from bench.proxy.log import read_exchanges
+from bench.proxy.serving import serve
+from bench.proxy.upstream import Upstream
 from tests.bench.proxy.peers import (
+    KEY,
     LAST_CHUNK,
     PATHS,
     STREAM,
@@ -205,6 +212,29 @@ def test_who_reads_nothing_of_what_he_asked_for_has_his_connection_closed_at_the
         connection.close()
 
     assert [str(one.message) for one in told if "unclosed" in str(one.message)] == []
+
+
+@pytest.mark.parametrize("rounds", range(6))
+def test_who_is_let_in_as_the_proxy_ends_has_his_connection_closed(
+    tmp_path: Path, rounds: int
+) -> None:
+    """How far it has come by then hangs on the rounds of the loop since it was accepted."""
+
+    async def ended(listener: socket.socket) -> socket.socket:
+        with raw_provider(plays_well) as raw, Book(log, Clock(60), Hiding(KEY)) as held:
+            upstream = Upstream(raw.provider(), Dialect.ANTHROPIC, KEY)
+            async with serve(listener, upstream, held, ProxyLimits()):
+                client = socket.create_connection(listener.getsockname())
+                for _ in range(rounds):
+                    await asyncio.sleep(0)
+        return client
+
+    log = tmp_path / "proxy.jsonl"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = asyncio.run(ended(listener))
+    with client, suppress(ConnectionResetError):
+        client.settimeout(10)
+        assert client.recv(1) == b""
 
 
 @pytest.mark.parametrize(
