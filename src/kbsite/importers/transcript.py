@@ -321,7 +321,7 @@ def _harness(sources: Sequence[_Source]) -> str:
 
 
 def _by_head(form: Format) -> Read:
-    """How the head of a file is read: what lines say together is found whoever reads them."""
+    """How the head of a file is read: a document is known by its lines, too, and parsed once."""
     return lines if form.read is spread else form.read
 
 
