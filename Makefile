@@ -36,7 +36,7 @@ export PYTHONDONTWRITEBYTECODE :=
 APT = apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends
 
-.PHONY: site test oldest sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser chromium bubblewrap compiler npm nu clis demo bench format clean
+.PHONY: site test oldest sources lint types layers budgets collected tests-in-browsers tests-of-bench tests-of-sites tests-of-the-rest tests-that-grade system browser chromium bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
@@ -48,7 +48,8 @@ test:  ## Everything that CI runs; installs what it needs.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target system $(VENV)/dev.stamp
 	@failed=0; \
 	  $(MAKE) --no-print-directory --jobs=3 --keep-going clis sources tests-in-browsers || failed=$$?; \
-	  $(MAKE) --no-print-directory --keep-going tests-of-the-rest tests-that-grade || failed=$$?; \
+	  $(MAKE) --no-print-directory --jobs=2 --keep-going tests-of-sites tests-of-bench tests-of-the-rest || failed=$$?; \
+	  $(MAKE) --no-print-directory tests-that-grade || failed=$$?; \
 	  exit $$failed
 
 # One after another, beside browsers; the tests of the rest wait for what is collected.
@@ -81,12 +82,23 @@ collected: $(VENV)/dev.stamp
 # They wait for pictures, timers and processes: two for each core leave none of them at rest.
 TWO_A_CORE = --numprocesses $$((2 * $$(nproc))) --dist worksteal
 GRADE := tests/exploits tests/bench/grading
+# Two of these run at once, and each has one for each core.
+ONE_A_CORE = --numprocesses $$(nproc) --dist worksteal
+# A build makes copies of the process that it is in, and what one costs hangs on what that holds:
+# with torch and all tests in it 16 ms, and its end as much; with those of sites alone, 4 ms.
+SITES := $(wildcard tests/test_*.py) $(addprefix tests/,cli linting object_storage serving store verifying)
 
 tests-in-browsers:
 	$(BIN)/pytest tests/browser $(TWO_A_CORE)
 
+tests-of-sites:
+	$(BIN)/pytest $(SITES) $(ONE_A_CORE)
+
+tests-of-bench:
+	$(BIN)/pytest tests/bench $(addprefix --ignore ,$(GRADE)) $(ONE_A_CORE)
+
 tests-of-the-rest:
-	$(BIN)/pytest $(addprefix --ignore ,tests/browser $(GRADE)) $(TWO_A_CORE)
+	$(BIN)/pytest $(addprefix --ignore ,tests/browser tests/bench $(GRADE) $(SITES)) $(ONE_A_CORE)
 
 # With more than one for each core, they disturb each other and are made again.
 tests-that-grade:
