@@ -20,7 +20,7 @@ from kbsite.store.folders import BEGUN, PARTIAL
 from kbsite.store.manifests import Manifest
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
-from kbsite.store.run_folders import MANIFEST, RUN, SNAPSHOTS
+from kbsite.store.run_folders import MANIFEST, RUN, SNAPSHOTS, wrote_solution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,8 @@ def spoilt(run: Run, folder: Path) -> str | None:
     """
     if run.end_reason is EndReason.SIGNAL:
         return "it was stopped from outside"
-    wrote = (folder / SOLUTION).is_file() or any((folder / SNAPSHOTS).glob("*.py"))
+    there = [*folder.glob(SOLUTION), *(folder / SNAPSHOTS).glob("*.py")]
+    wrote = wrote_solution(path.relative_to(folder).as_posix() for path in there)
     return run.broken_off(solution=wrote)
 
 

@@ -24,6 +24,14 @@ FLOORS = "floors.json"
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 
 
+def wrote_solution(names: Iterable[str]) -> bool:
+    """Whether files of these names are of a run that has a solution, or had one once.
+
+    Of one that its agent took away, the copies of its states tell.
+    """
+    return any(name == SOLUTION or name.startswith(SNAPSHOTS) for name in names)
+
+
 def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Path]:
     """Every folder below `runs` that is, or wants to be, a run directory, in order of path.
 

@@ -42,11 +42,11 @@ from kbsite.store.run_folders import (
     MANIFEST,
     METRICS,
     RUN,
-    SNAPSHOTS,
     SOLUTION,
     TRANSCRIPT,
     is_partial,
     unfinished,
+    wrote_solution,
 )
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -148,8 +148,7 @@ def read_run(
 
 def _without_grade(run: Run, names: set[str]) -> Metrics:
     """What stands for a grade that is not there: that none can be, or that nobody made one."""
-    wrote = SOLUTION in names or any(name.startswith(SNAPSHOTS) for name in names)
-    if run.is_floor or not run.broken_off(solution=wrote):
+    if run.is_floor or not run.broken_off(solution=wrote_solution(names)):
         return UNGRADED
     if SOLUTION in names and run.end_reason is not EndReason.PROVIDER:
         return UNGRADED  # records of others tell no tokens, and their model may have answered
