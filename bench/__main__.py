@@ -12,7 +12,7 @@ from typing import Any
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns
 from kbsite.errors import KbsiteError, of_machine
-from kbsite.streams import open_closed
+from kbsite.streams import begin_in_utf8, open_closed
 
 
 class Plain:
@@ -104,4 +104,5 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    begin_in_utf8()
     sys.exit(main())

@@ -1,6 +1,6 @@
 """Streams of a process: those that whoever starts it has closed, and a terminal as it was found.
 
-Closed they are by cron, daemons and `2>&-`.
+Closed they are by cron, daemons and `2>&-`. What is written to them is UTF-8, as names are.
 """
 
 from __future__ import annotations
@@ -30,6 +30,18 @@ def open_closed() -> None:
             # Programs that are started have them too.
             os.set_inheritable(number, True)  # noqa: FBT003 - it takes no keyword
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def begin_in_utf8() -> None:
+    """Begin this process anew in UTF-8 where its locale has another encoding, as `LANG=en_US` has.
+
+    The same runs would have other names of files there: a site made of them would lead to files
+    that it does not have. Programs of ours that are started hear of it by the environment.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
+        os.environ["PYTHONUTF8"] = "1"
+        # Said twice, as -I and -E have Python look at no environment.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 _DUMB = ("dumb", "unknown")

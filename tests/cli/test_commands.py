@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -83,6 +84,39 @@ def test_streams_that_are_closed_stop_no_command_and_take_no_file(
     assert done.stdout.split() == ["11", "0"]
     assert (tmp_path / "site" / "index.html").is_file()
     assert not (tmp_path / ".site.build.lock").read_bytes()
+
+
+ASCII = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+"""What makes Python take names of files for ASCII; for Latin-1, a locale that few machines have."""
+
+
+def test_a_site_leads_to_files_with_any_name_whatever_the_locale_is(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo", run_id="one")
+    (settings.runs / "demo" / "one" / "files").mkdir()
+    (settings.runs / "demo" / "one" / "files" / "größe.py").write_text("x = 1\n")
+    pages = {}
+    for name, locale in (("utf8", {}), ("ascii", ASCII)):
+        subprocess.run(
+            [sys.executable, "-m", "kbsite", "build", "--fresh"],
+            cwd=tmp_path, env={**os.environ, **locale}, check=False, timeout=120,
+        )  # fmt: skip
+        pages[name] = (tmp_path / "site" / "runs" / "one" / "index.html").read_text()
+
+    assert "gr%C3%B6%C3%9Fe.py" in pages["utf8"]
+    assert pages["ascii"] == pages["utf8"]
+
+
+def test_bench_tells_names_of_files_whatever_the_locale_is(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "lint", str(tmp_path / "größe")],
+        env={**os.environ, **ASCII}, capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    assert done.returncode in (1, 2)
+    assert "größe" in done.stderr.decode()
 
 
 def test_help_imports_nothing_heavy() -> None:
