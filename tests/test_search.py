@@ -161,6 +161,22 @@ def test_two_builds_make_the_same_index(settings: Settings) -> None:
     assert not list(settings.out.parent.glob("*.partial"))
 
 
+def test_pages_are_numbered_as_they_come_however_the_disk_lists_them(settings: Settings) -> None:
+    folder = build(settings).out / search.FOLDER
+    (described,) = folder.glob("*.pf_meta")
+    data = gzip.decompress(described.read_bytes())
+    _, (start, _), *_ = pagefind._items(data, len(pagefind._SIGNATURE))
+    hashes = [pagefind._items(data, at)[0] for at, _ in pagefind._items(data, start)]
+    urls = []
+    for at, end in hashes:
+        name = data[at + 1 : end].decode()
+        held = gzip.decompress((folder / "fragment" / f"{name}.pf_fragment").read_bytes())
+        urls.append(json.loads(held.removeprefix(b"pagefind_dcd"))["url"])
+
+    assert len(urls) > 5
+    assert urls == sorted(urls)
+
+
 def test_options_from_outside_do_not_matter(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

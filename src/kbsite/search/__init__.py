@@ -17,7 +17,7 @@ from kbsite.store.writing import write_bytes
 __all__ = ["FOLDER", "PAGEFIND", "Files", "check", "index_texts"]
 
 MOST_BYTES = 24_000_000
-"""Transcripts that Pagefind is given, in bytes: pages of them take it 37 times as much memory."""
+"""Transcripts that Pagefind is given, in bytes: it takes some 40 times as much memory as pages."""
 
 PAGEFIND = b'kbsiteIndex({"kind":"pagefind"});\n'
 """What LIST holds where Pagefind made the index."""

@@ -9,12 +9,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from urllib.parse import quote
 
 from kbsite.errors import MachineError
@@ -98,19 +102,20 @@ def index(site: Site, out: Path) -> int:
     """
     program = executable()
     copies, made = out / f"{FOLDER}.partial" / "pages", out / f"{FOLDER}.partial" / "index"
-    count = 0
+    copies.mkdir(parents=True)
+    folders = []
     for count, page in enumerate(_pages(site, out), start=1):
         text = (out / page.file).read_text("utf-8")
-        write_text(copies / f"{count:07}.html", _marked(text, page))
-    copies.mkdir(parents=True, exist_ok=True)
-    _run(program, copies, made)
+        folders.append(copies / f"{count:07}")
+        write_text(folders[-1] / f"{count:07}.html", _marked(text, page))
+    _run(program, folders, made)
     (out / FOLDER).mkdir()
     for path in sorted(made.iterdir()):
         if path.is_dir() or path.name in _NEEDED or path.suffix == ".pf_meta":
             path.rename(out / FOLDER / path.name)
     shutil.rmtree(copies.parent)
     _settle(out / FOLDER)
-    return count
+    return len(folders)
 
 
 def scripts(folder: Path) -> tuple[str, Mapping[str, bytes]]:
@@ -119,7 +124,7 @@ def scripts(folder: Path) -> tuple[str, Mapping[str, bytes]]:
     MachineError if Pagefind cannot be run.
     """
     write_text(folder / "pages" / INDEX, '<!doctype html><html lang="en"><body>word')
-    _run(executable(), folder / "pages", folder / "index")
+    _run(executable(), [folder / "pages"], folder / "index")
     held = {name: (folder / "index" / name).read_bytes() for name in SCRIPTS}
     return str(json.loads((folder / "index" / ENTRY).read_bytes())["version"]), held
 
@@ -181,16 +186,50 @@ def _end(data: bytes, at: int) -> int:
             return body
 
 
-def _run(program: Path, pages: Path, made: Path) -> None:
-    command = [str(program.absolute()), "--site", ".", "--output-path", str(made.absolute())]
-    # It would take options from its environment and from the folder that it is started in.
-    done = subprocess.run(  # noqa: S603 - a program of our own choice, and no text of a run
-        [*command, "--silent", "--exclude-selectors", _NO_TEXT],
-        cwd=pages, env={}, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-    )  # fmt: skip
-    if done.returncode != 0 or not (made / _NEEDED[0]).is_file():
-        told = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-500:]
-        raise MachineError(f"{program} failed with exit code {done.returncode}: {told}")
+def _run(program: Path, folders: Sequence[Path], made: Path) -> None:
+    """Have the pages of folders indexed one after the other, as they are given.
+
+    Left to find pages itself, Pagefind numbers them as the file system lists them: each file system
+    does so in its own way, and the same pages had another index on another machine.
+    """
+    asked: list[Mapping[str, object]] = [
+        {"type": "NewIndex", "config": {"exclude_selectors": [_NO_TEXT]}},
+        *({"type": "AddDir", "index_id": 0, "path": str(path.absolute())} for path in folders),
+        {"type": "WriteFiles", "index_id": 0, "output_path": str(made.absolute())},
+    ]
+    wrong = ""
+    with TemporaryFile() as stderr:
+        # It would take options from its environment and from the folder that it is started in.
+        with (
+            suppress(BrokenPipeError),  # it ended: its exit code says why
+            subprocess.Popen(  # noqa: S603 - a program of our own choice, and no text of a run
+                [str(program.absolute()), "--service"], cwd=made.parent, env={},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
+            ) as process,
+        ):  # fmt: skip
+            wrong = _failure(process, asked)
+        stderr.seek(0)
+        told = wrong or stderr.read().decode("utf-8", "replace").strip()[-500:]
+    if process.returncode != 0 or wrong or not (made / _NEEDED[0]).is_file():
+        raise MachineError(f"{program} failed with exit code {process.returncode}: {told}")
+
+
+def _failure(process: subprocess.Popen[bytes], asked: Sequence[Mapping[str, object]]) -> str:
+    """What Pagefind says went wrong of what it is asked for, once all of it is answered.
+
+    It ends when its stdin is closed, also that of a build that was killed.
+    """
+    assert process.stdin
+    assert process.stdout
+    for number, payload in enumerate(asked, start=1):
+        message = json.dumps({"message_id": number, "payload": payload}).encode()
+        process.stdin.write(b64encode(message) + b",")
+    process.stdin.flush()
+    answers = b""
+    while answers.count(b",") < len(asked) and (more := os.read(process.stdout.fileno(), 1 << 16)):
+        answers += more
+    told = (json.loads(b64decode(answer))["payload"] for answer in answers.split(b",")[:-1])
+    return next((str(one["message"]) for one in told if one["type"] == "Error"), "")
 
 
 def _pages(site: Site, out: Path) -> Iterator[Indexed]:
