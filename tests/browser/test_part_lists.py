@@ -57,6 +57,8 @@ def test_without_a_script_lists_lead_to_all_parts(open_site: Open, run: str, sit
         link.click()
         page.wait_for_url(address)
         pages |= set(page.locator("section.part > a").evaluate_all("all => all.map(a => a.href)"))
+        here = page.locator("nav.crumbs [aria-current=page]")
+        expect(here).to_have_text(page.locator("h1").inner_text())
 
     assert len(pages) == len(list((site / run).parent.glob("steps-*.html")))
     page.locator("section.part > a").last.click()

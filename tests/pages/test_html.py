@@ -210,6 +210,19 @@ def test_every_link_leads_somewhere(site: Built, pages: dict[str, Any]) -> None:
                 assert unquote(parts.fragment) in ids(pages[path]), (page, link)
 
 
+def test_of_the_links_of_the_site_the_one_to_this_page_says_so(pages: dict[str, Any]) -> None:
+    for page, tree in pages.items():
+        held = tree.find(".//nav[@aria-label='site']")
+        led_to = {} if held is None else {
+            urljoin(f"/{page}", link.attrib["href"]): link.attrib.get("aria-current")
+            for link in held.iter("a")
+        }  # fmt: skip
+        told = {path: said for path, said in led_to.items() if said}
+        assert told == ({f"/{page}": "page"} if f"/{page}" in led_to else {}), page
+
+    assert {"index.html", "demo/index.html", "runs/index.html"} < pages.keys()
+
+
 def test_all_that_was_written_is_read_on_every_page(pages: dict[str, Any]) -> None:
     for attack in map(visible, ATTACKS):
         for page, tree in pages.items():
