@@ -25,7 +25,8 @@ TAGS = {
 }  # fmt: skip
 ATTRIBUTES = {
     ("a", "href"), ("a", "rel"), ("a", "title"), ("ol", "start"), ("pre", "class"),
-    ("span", "class"), ("table", "tabindex"), ("td", "class"), ("th", "class"),
+    ("span", "class"), ("table", "aria-label"), ("table", "tabindex"), ("td", "class"),
+    ("th", "class"),
 }  # fmt: skip
 CLASSES = {"align-center", "align-left", "align-right", "image", "text"}
 HOSTILE = [
@@ -238,9 +239,25 @@ def test_lists_and_tables_go_where_their_words_go(text: str, turned: list[str]) 
     assert {has["dir"] for _, has in held if "dir" in has} <= {"rtl"}
 
 
-@pytest.mark.parametrize("table", ["|a|\n|-|\n|1|\n", "> |a|\n> |-|\n> |1|"])
-def test_a_table_takes_the_focus_so_that_a_wide_one_is_scrolled_by_keyboard(table: str) -> None:
-    assert ("table", {"tabindex": "0"}) in elements(markdown(table))
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("|a|\n|-|\n|1|\n", "a"),
+        ("> |a|\n> |-|\n> |1|", "a"),
+        ("|**Shape** `M`|ms|\n|-|-|\n|1|2|", "Shape M, ms"),
+        ("|**Shape** `M`|[ms](https://x.example)|\n|-|-|\n|1|2|", "Shape M, ms"),
+        ('|`<"a">`|&|\n|-|-|\n|1|2|', '<"a">, &'),
+        ('|`<"a">` \\||&|\n|-|-|\n|1|2|', '<"a"> |, &'),
+        ("| | |\n|-|-|\n|1|2|", "table"),
+        ("> | |\n> |-|\n> |1|", "table"),
+        (f"|{'a' * 99}|\n|-|\n|1|", "a" * 80 + "…"),
+        ("|a|*b &#x202e;*|\n|-|-|\n|1|2|", "a, b \\u202e"),
+    ],
+)
+def test_a_table_takes_the_focus_by_the_name_of_its_heads_so_that_keys_scroll_a_wide_one(
+    table: str, name: str
+) -> None:
+    assert ("table", {"tabindex": "0", "aria-label": name}) in elements(markdown(table))
 
 
 @pytest.mark.parametrize(

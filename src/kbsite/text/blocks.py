@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from kbsite.late import late
@@ -220,7 +220,18 @@ def _table(lines: list[str]) -> str:
         for tag, line in [("th", lines[0]), *(("td", line) for line in lines[2:])]
     )
     body = f"<tbody>\n{''.join(rows)}" if rows else ""
-    return f'<table tabindex="0">\n<thead>\n{head}{body}</table>\n'
+    name = _in_quotes(table_name(map(bare, _cells(lines[0]))))
+    return f'<table tabindex="0" aria-label="{name}">\n<thead>\n{head}{body}</table>\n'
+
+
+def table_name(heads: Iterable[str]) -> str:
+    """What a table that takes the focus is called: what heads its columns, the first of many."""
+    told = ", ".join(filter(None, heads))
+    return (told if len(told) <= _LONGEST_NAME else f"{told[:_LONGEST_NAME]}…") or "table"
+
+
+_LONGEST_NAME = 80
+"""Characters of a name: all heads are read out with their cells."""
 
 
 _ALIGNED = {
@@ -248,9 +259,14 @@ def bare(text: str) -> str:
 def _tagged(mark: re.Match[str]) -> str:
     if mark[1]:
         return f"<strong>{marked(mark[1])}</strong>"
-    code = mark[2].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    code = code.replace('"', "&quot;")
-    return f"<code>{code}</code>"
+    return f"<code>{_in_quotes(mark[2])}</code>"
+
+
+def _in_quotes(text: str) -> str:
+    """A text escaped as the parser does it, in an attribute and in code."""
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    )
 
 
 def _bare(mark: re.Match[str]) -> str:

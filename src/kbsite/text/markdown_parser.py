@@ -6,8 +6,9 @@ The only module that knows markdown-it; what comes of it is made safe in `text`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 from unicodedata import bidirectional
 
 from markdown_it import MarkdownIt
@@ -25,11 +26,13 @@ def parser(
     shown: Callable[[str], str],
     fenced: Callable[[str, str], str],
     read: Callable[[str], tuple[str, str] | None],
+    named: Callable[[Iterable[str]], str],
 ) -> MarkdownIt:
     """A parser that drops what is nested deeper than `deepest`.
 
     A text stands on a page as it is `shown`, a block of code of a language as it is `fenced`. What
     stands within a block and can be `read` without the parser is told as its words and its HTML.
+    A table is `named` by what heads its columns.
     """
     options = {"html": False, "linkify": False, "maxNesting": deepest}
     made = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
@@ -40,7 +43,7 @@ def parser(
     # The parser's own check allows relative addresses and data: images; neither has a use here.
     made.validateLink = _is_link  # type: ignore[assignment,method-assign]
     assert isinstance(made.renderer, _Renderer)
-    made.renderer.shown, made.renderer.fenced = shown, fenced
+    made.renderer.shown, made.renderer.fenced, made.renderer.named = shown, fenced, named
     return made
 
 
@@ -109,6 +112,8 @@ class _Renderer(RendererHTML):
     """A text as it stands on a page."""
     fenced: Callable[[str, str], str]
     """A block of code, of a language, on a page."""
+    named: Callable[[Iterable[str]], str]
+    """The name of a table, by what heads its columns."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
@@ -125,6 +130,7 @@ class _Renderer(RendererHTML):
     ) -> str:
         # A wide one scrolls, for those without a pointer too.
         tokens[idx].attrs["tabindex"] = "0"
+        tokens[idx].attrs["aria-label"] = self.named(_heads(tokens, idx))
         _turn(tokens, idx)
         return self.renderToken(tokens, idx, options, env)
 
@@ -204,6 +210,16 @@ def _turn(tokens: Sequence[Token], idx: int) -> None:
                 tokens[idx].attrs["dir"] = "rtl"
             return
 
+
+def _heads(tokens: Sequence[Token], idx: int) -> Iterator[str]:
+    """The words of what heads the columns of a table that starts at a place."""
+    for token in takewhile(lambda token: token.type != "thead_close", tokens[idx:]):
+        if token.type == "inline":
+            yield "".join(part.content for part in token.children or () if part.type in _WORDS)
+
+
+_WORDS = frozenset(("text", "code_inline", _READ))
+"""The types of tokens whose content is words."""
 
 _STRONG = frozenset(("L", "R", "AL"))
 """What Unicode calls letters that have a direction: to the right, or from right to left."""

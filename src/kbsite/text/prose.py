@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from markupsafe import Markup, escape
 
-from kbsite.text.blocks import bare, blocks, is_simple, marked, simple_html
+from kbsite.text.blocks import bare, blocks, is_simple, marked, simple_html, table_name
 from kbsite.text.safe import escaped, inner, visible
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _markdown() -> MarkdownIt:
     # Most of what is rendered has none that needs it, and it takes longer to load than a page.
     from kbsite.text.markdown_parser import parser
 
-    return parser(_DEEPEST, inner, _fenced, _read)
+    return parser(_DEEPEST, inner, _fenced, _read, table_name)
 
 
 def _read(text: str) -> tuple[str, str] | None:
