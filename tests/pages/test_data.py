@@ -305,6 +305,36 @@ def test_a_boards_card_names_nobody_before_others_who_are_as_good(
     assert "best .500: 2 contenders<" in told()
 
 
+def test_of_a_board_of_times_its_card_and_the_first_page_tell_who_passed_the_most(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, site={"url": URL}, problems=[])
+    board = tmp_path / "runs" / "demo"
+
+    def told(first: str) -> None:
+        out = build(settings).out
+        assert first in (out / "data/boards/demo/card.svg").read_text("utf-8")
+        assert first.partition(":")[0] in (out / "index.html").read_text("utf-8")
+
+    timed: dict[str, Any] = {"ms": 1.5, "peak_fraction": None, "interval": None, "shapes": []}
+
+    def passed(model: str, *names: str) -> None:
+        for name in names:
+            make_run(board, model=model, problem=name, metrics=timed)
+
+    for name in ("two", "three"):
+        make_run(board, model="a", problem=name, metrics={"status": "wrong"})
+    out = build(settings).out
+    assert "no run has a score yet" in (out / "data/boards/demo/card.svg").read_text("utf-8")
+    assert "most passed" not in (out / "index.html").read_text("utf-8")
+    passed("a", "one")
+    told("most passed 1 of 3: claude · a [max]<")
+    passed("b", "one", "two")
+    told("most passed 2 of 3: claude · b [max]<")
+    passed("c", "two", "three")
+    told("most passed 2 of 3: 2 contenders<")
+
+
 def test_a_bundle_holds_the_runs_own_files(out: Path, settings: Settings) -> None:
     folder = min((settings.runs / "demo").glob("2*"))
     packed = (out / f"runs/{folder.name}/bundle.tar.zst").read_bytes()

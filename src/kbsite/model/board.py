@@ -250,15 +250,23 @@ class Board(Struct, frozen=True, kw_only=True):
         return max(scored, key=lambda attempt: attempt.score or 0, default=None)
 
     @property
+    def most_passed(self) -> int:
+        """The most problems that one contender passed."""
+        return max((row.tally.passed for row in self.rows), default=0)
+
+    @property
     def leaders(self) -> Sequence[Contender]:
-        """Whose cells show the highest score of all: more than one where they are equal."""
-        most = self.best and self.best.score
-        if most is None:
-            return []
+        """Who is first: more than one where they are equal.
+
+        Cells of theirs show the highest score of all; where nothing has one, they passed the most.
+        """
+        best, passed = self.best, self.most_passed
+        if best is None:
+            return [row.contender for row in self.rows if row.tally.passed == passed > 0]
         return [
             row.contender
             for row in self.rows
-            if any(cell and cell.shown.counted_score == most for cell in row.cells)
+            if any(cell and cell.shown.counted_score == best.score for cell in row.cells)
         ]
 
     @property

@@ -45,6 +45,7 @@ def _values(site: Site) -> dict[str, object]:
         "banner": kept_banner(site, "home", site.config.title),
         "latest": audited[:LATEST],
         "audited": partial(audited_in_short, site),
+        "best": best_in_short,
         "principles": list(principles(site)),
         "boardless": boardless(site),
     }
@@ -147,3 +148,11 @@ def audited_in_short(site: Site, board: Board) -> str:
     counts = {"leak": len(leaks(site, board)), "hack": hacks(board)}
     told += [number_of(n, word) for word, n in counts.items() if n]
     return " · ".join(told)
+
+
+def best_in_short(board: Board) -> str:
+    """What is best of what ranks on a board: "best .896", else "most passed 4 of 9"; or nothing."""
+    if board.best is not None:
+        return f"best {facts.score(board.best.score)}"
+    passed = board.most_passed
+    return f"most passed {passed} of {len(board.columns)}" if passed else ""

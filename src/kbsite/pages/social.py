@@ -13,7 +13,7 @@ from kbsite.model.config import published_base
 from kbsite.model.counts import number_of
 from kbsite.model.run import Run
 from kbsite.pages import facts
-from kbsite.pages.home import audited_in_short
+from kbsite.pages.home import audited_in_short, best_in_short
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
@@ -46,14 +46,14 @@ def picture(site: Site, folder: str) -> str:
 
 def board_card(site: Site, board: Board) -> Iterator[File]:
     """The card of a board."""
-    best = board.best
+    best = best_in_short(board)
     sizes = {
         "contender": len(board.rows),
         "problem": len(board.columns),
         "run": board.attempts,
     }
     lines = [
-        f"best {facts.score(best.score)}: {_whose(board)}" if best else "no run has a score yet",
+        f"{best}: {_whose(board)}" if best else "no run has a score yet",
         " · ".join(number_of(number, word) for word, number in sizes.items()),
         audited_in_short(site, board),
         board.hardware or "hardware not recorded",
@@ -64,7 +64,7 @@ def board_card(site: Site, board: Board) -> Iterator[File]:
 
 
 def _whose(board: Board) -> str:
-    """Who has the best score: one of many that are equal is not named before the others."""
+    """Who is first: one of many that are equal is not named before the others."""
     leaders = board.leaders
     return leaders[0].label if len(leaders) == 1 else number_of(len(leaders), "contender")
 
