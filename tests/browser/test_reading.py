@@ -241,6 +241,27 @@ def test_edges_of_wide_tables_are_drawn_where_the_system_chooses_the_colours(
     assert colours[0] == colours[1]
 
 
+@pytest.mark.parametrize(
+    ("path", "letters"),
+    [
+        ("kernels/index.html", ".bc text:not(.bc-on)"),
+        ("runs/{run}/index.html", "#trajectory text"),
+        ("explore/index.html", "#chart text"),
+    ],
+)
+def test_letters_of_charts_have_the_colours_of_the_others_where_the_system_chooses_them(
+    path: str, letters: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    run = next(site.glob("runs/*_claude_scripted_kahan_softmax")).name
+    page = context_of(forced_colors="active", color_scheme="dark").new_page()
+    page.goto((site / path.format(run=run)).as_uri())
+    page.locator(letters).first.wait_for()
+    text = page.locator("main").evaluate("held => getComputedStyle(held).color")
+
+    fills = "all => all.map(one => getComputedStyle(one).fill)"
+    assert {*page.locator(letters).evaluate_all(fills)} == {text}
+
+
 def test_a_list_within_lists_is_not_wider_than_a_phone(
     served: str, site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
