@@ -196,6 +196,13 @@ def test_where_a_log_contradicts_is_named(tmp_path: Path) -> None:
     assert (alarm.file, alarm.lines) == ("check.log", (2, 4))
 
 
+def test_what_the_grader_noticed_alike_on_several_shapes_is_one_alarm(tmp_path: Path) -> None:
+    said = ["a: 1.5 of it.", "b: 2.5 of it."]
+    found = [one.saw for one in raised(tmp_path, alarms=said) if one.kind == "grader"]
+
+    assert found == ["a and b: 1.5 and 2.5 of it."]
+
+
 def test_what_the_grader_noticed_is_passed_on(tmp_path: Path) -> None:
     said = ("square: faster than this machine\nwas measured at.", *("again" for _ in range(50)))
     found = [one for one in raised(tmp_path, alarms=said) if one.kind == "grader"]

@@ -97,6 +97,13 @@ def test_of_very_many_shapes_the_first_are_shown_and_the_rest_is_counted(section
     assert "7 more shapes stand in metrics.json" in text_of(held)
 
 
+def test_what_a_grader_says_alike_of_several_shapes_stands_there_once(section: Any) -> None:
+    held = section(alarms=["a: 1.5 of it.", f"{HOSTILE}: 2.5 of it.", "Look."])
+    notes = [text_of(e) for e in held.iter("p") if "tone-warn" in e.get("class", "")]
+
+    assert notes == [f"! a and {HOSTILE}: 1.5 and 2.5 of it.", "! Look."]
+
+
 def test_check_names_lines_that_cannot_be_read_and_grades_that_do_not_follow(
     tmp_path: Path, make_run: MakeRun
 ) -> None:

@@ -12,6 +12,7 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.grade import Metrics, ShapeMetrics
+from kbsite.model.grader_alarms import gathered
 from kbsite.model.samples import Spread
 from kbsite.model.status import Status
 from kbsite.store.run_folders import METRICS
@@ -71,8 +72,9 @@ class Figures:
 
 def _noticed(metrics: Metrics) -> Iterator[Alarm]:
     """What the grader left for an auditor to look at."""
-    for said in metrics.alarms[:REMARKS]:
-        yield alarm("grader", Level.WARNING, " ".join(said.split())[:SENTENCE], METRICS)
+    remarks = [" ".join(said.split())[:SENTENCE] for said in metrics.alarms[:REMARKS]]
+    for said in gathered(remarks, SENTENCE):
+        yield alarm("grader", Level.WARNING, said, METRICS)
 
 
 def _ceiling(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import geometric_mean
 
@@ -63,3 +64,43 @@ def own_file_alarm(name: str) -> str:
         f"The run has a {name.rpartition('/')[2]} of its own ({name}), which is not the problem's; "
         "it was graded on the true one."
     )
+
+
+_FIGURE = re.compile(r"\d+\.\d+")
+
+
+def gathered(sentences: Iterable[str], longest: int) -> list[str]:
+    """The sentences, with those that say the same of several shapes told as one.
+
+    "a: 1.2 of it." and "b: 1.3 of it." become "a and b: 1.2 and 1.3 of it.". None gets longer than
+    `longest` by that: those that it has no room for are told by another one.
+    """
+    found: dict[tuple[bool, str], list[list[tuple[str, str]]]] = {}
+    for sentence in sentences:
+        shape, colon, said = sentence.partition(": ")
+        figures = _FIGURE.findall(said)
+        whole = not colon or len(figures) != 1
+        groups = found.setdefault((whole, sentence if whole else _FIGURE.sub(_PLACE, said)), [])
+        one = (sentence, "") if whole else (shape, figures[0])
+        if not whole and groups and len(_as_one(said, [*groups[-1], one])) <= longest:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return [_as_one(said, group) for (_, said), groups in found.items() for group in groups]
+
+
+_PLACE = "0.0"
+"""What stands in the place of a figure, where sentences are held against each other."""
+
+
+def _as_one(said: str, group: Sequence[tuple[str, str]]) -> str:
+    """What is said of some shapes, each with its figure; of a sentence without any, itself."""
+    if not group[0][1]:
+        return group[0][0]
+    shapes, figures = (_listed([one[at] for one in group]) for at in (0, 1))
+    return f"{shapes}: {_FIGURE.sub(figures, said)}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words in a row: "a, b and c"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

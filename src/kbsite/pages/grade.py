@@ -11,6 +11,7 @@ from msgspec import Struct
 from kbsite.charts import Chart, grade_plot, samples_chart
 from kbsite.model.floor import Floor
 from kbsite.model.grade import Clocks, Metrics, OutputError, ShapeMetrics
+from kbsite.model.grader_alarms import gathered
 from kbsite.model.problem import Regime
 from kbsite.pages.page import Site
 from kbsite.store.grades import EarlierGrade, earlier_grades
@@ -23,6 +24,9 @@ ROWS = 60
 
 MOST = 100
 """Alarms, proofs, facts and the like that are shown; a grade has a tenth of it."""
+
+SENTENCE = 300
+"""Characters of what is told of several shapes at once."""
 
 
 class Clock(Struct, frozen=True):
@@ -60,6 +64,8 @@ class Grade(Struct, frozen=True):
     earlier: tuple[EarlierGrade, ...]
     told: str
     """What was found, in one sentence."""
+    alarms: list[str]
+    """What the grader has an auditor look at, told once of shapes that are alike."""
     in_ms: bool
     """Whether the problem is one of latency, whose score is its time."""
     most: int = MOST
@@ -117,6 +123,7 @@ def grade(site: Site, stored: StoredRun) -> Grade:
         strips=samples_chart(samples.spreads),
         earlier=earlier_grades(stored),
         told=sentence(stored.metrics),
+        alarms=gathered(stored.metrics.alarms[:MOST], SENTENCE),
         in_ms=in_ms(site, stored.run.problem),
     )
 
