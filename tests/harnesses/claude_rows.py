@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.claude import session
-from kbsite.harnesses.form import Parse
+from kbsite.harnesses.form import Held, Parse
 from kbsite.harnesses.lines import lines
 from kbsite.model.event import Event, TokenUse
 
@@ -19,6 +20,12 @@ AT = "2026-11-21T05:14:04.862Z"
 def read(*rows: object, file: str = "session/s.jsonl", parse: Parse = session.parse) -> list[Event]:
     data = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
     return list(parse(lines(io.BytesIO(data.encode("utf-8", "surrogateescape"))), file))
+
+
+def held(name: str, rows: Sequence[object]) -> Held:
+    """A file of a transcript."""
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    return Held(name, lambda: lines(io.BytesIO(data)))
 
 
 def only(kind: type[E], events: list[Event]) -> E:

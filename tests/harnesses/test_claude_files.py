@@ -17,7 +17,7 @@ from kbsite.fold.steps import Fold
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.claude import FORMATS
 from kbsite.harnesses.form import Format, matches
-from kbsite.harnesses.lines import Record, lines, records
+from kbsite.harnesses.lines import Record, lines, mapping, records
 from kbsite.model.event import (
     AgentStart,
     Event,
@@ -321,7 +321,10 @@ def blocks(path: Path) -> Iterator[tuple[str, str]]:
     """Calls and results of a file, by nothing but JSON."""
     with path.open("rb") as stream:
         rows = [r.value for r in records(lines(stream), "") if isinstance(r, Record)]
-    for row in rows:
+    for held in rows:
+        # What a session repeats of a sub-agent counts here: no other file tells of it.
+        data = mapping(held.get("data")) if held.get("type") == "progress" else {}
+        row = mapping(data["message"]) if "agentId" in data else held
         message = row.get("message")
         if row.get("type") not in ("user", "assistant") or not isinstance(message, dict):
             continue

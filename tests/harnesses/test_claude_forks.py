@@ -6,9 +6,7 @@ row, and the id of its own session.
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,11 +14,9 @@ import pytest
 
 from kbsite.fold.steps import Fold
 from kbsite.harnesses.claude.forks import together
-from kbsite.harnesses.form import Held
-from kbsite.harnesses.lines import lines
 from kbsite.model.event import Message, Notice, Role, ToolCall, Trace
 from kbsite.model.transcript import Transcript
-from tests.harnesses.claude_rows import assistant, call, cost_state, result, used, user
+from tests.harnesses.claude_rows import assistant, call, cost_state, held, result, used, user
 
 FOLDER = "home/.claude/projects/-w/"
 Rows = list[dict[str, Any]]
@@ -32,11 +28,6 @@ def told(**sessions: Rows) -> Transcript:
     for event in together([held(f"{FOLDER}{name}.jsonl", rows) for name, rows in sessions.items()]):
         fold.add(event)
     return fold.transcript("", "", ())
-
-
-def held(name: str, rows: Sequence[dict[str, Any]]) -> Held:
-    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    return Held(name, lambda: lines(io.BytesIO(data)))
 
 
 def at(minute: int, uuid: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ import pytest
 
 from kbsite.harnesses.claude import session
 from kbsite.harnesses.claude.agents import Agents
+from kbsite.harnesses.claude.forks import together
 from kbsite.harnesses.lines import lines
 from kbsite.harnesses.rows import Place, Row
 from kbsite.model.event import (
@@ -37,6 +38,7 @@ from tests.harnesses.claude_rows import (
     attached,
     call,
     cost_state,
+    held,
     ledger,
     of,
     only,
@@ -121,6 +123,53 @@ def test_progress_ties_a_sub_agent_to_its_call_and_is_a_trace() -> None:
 
     assert only(AgentStart, events).child == "a1"
     assert [trace.type for trace in of(Trace, events)] == ["progress/agent_progress"] * 2
+
+
+def progress(message: dict[str, Any]) -> dict[str, Any]:
+    """A row in which a session repeats one of a sub-agent, as 2.1.12 to 2.1.81 write it."""
+    told = {key: message[key] for key in ("type", "message", "uuid", "timestamp")}
+    data = {"type": "agent_progress", "agentId": "a1", "prompt": "Count", "message": told}
+    envelope = user("", type="progress", parentToolUseID="t1", toolUseID="agent_msg_1", data=data)
+    return {key: held for key, held in envelope.items() if key != "message"}
+
+
+def repeated() -> list[dict[str, Any]]:
+    """The steps of a sub-agent as its parent's session repeats them."""
+    said = {"id": "m2", "model": "small-1", "usage": used(7), "stop_reason": None}
+    return [
+        progress(user("Count the files.")),
+        progress(assistant(call("c1", "Bash", command="ls | wc -l"), message=said)),
+        progress(user([result("c1", "3", is_error=False)])),
+    ]
+
+
+def test_steps_of_a_sub_agent_whose_file_is_not_there_are_those_that_its_parent_repeats() -> None:
+    events = read(agent_call(), *repeated())
+    own = [event for event in events if event.agent == "a1"]
+
+    assert only(AgentStart, events).call_id == "t1"
+    assert only(Message, own).text == "Count the files."
+    assert (only(ToolCall, own).summary, only(ToolResult, own).output) == ("ls | wc -l", "3")
+    assert (only(Session, own).model, only(Session, own).session_id) == ("small-1", "s")
+    assert (only(TokenUse, own).usage.output, only(TokenUse, own).lower_bound) == (7, True)
+    assert [event.source.line for event in of(ToolCall, events)] == [1, 3]
+    assert not of(Trace, events)
+    assert not of(Unknown, events)
+
+
+def test_steps_of_a_sub_agent_are_told_once_where_its_file_is_there() -> None:
+    main, apart = "session/s.jsonl", "session/s/subagents/agent-a1.jsonl"
+    rows = [assistant(call("c1", "Bash", command="ls | wc -l"), agentId="a1", isSidechain=True)]
+    files = {main: [agent_call(), *repeated()], apart: rows}
+    events = list(together([held(name, told) for name, told in files.items()]))
+
+    assert [call.source.file for call in of(ToolCall, events)] == [main, apart]
+    assert [trace.type for trace in of(Trace, events)] == ["progress/agent_progress"] * 3
+    # The note beside the file of a sub-agent is none of its rows.
+    noted = list(
+        together([held(main, files[main]), held(apart.replace(".jsonl", ".meta.json"), [{}])])
+    )
+    assert len(of(ToolCall, noted)) == 2
 
 
 def test_a_sub_agents_rows_belong_to_it() -> None:

@@ -23,10 +23,11 @@ def together(files: Sequence[Held]) -> Iterator[Event]:
     family = Family() if len(sessions) > 1 else None
     if family is not None:
         sessions.sort(key=_begun)
+    elsewhere = session.with_files(file.name for file in files)
     begun = iter(sessions)
     for held in files:
         file = next(begun) if session.is_main(held.name) else held
-        yield from session.parse(file.lines(), file.name, family)
+        yield from session.parse(file.lines(), file.name, family, elsewhere)
 
 
 def _begun(file: Held) -> tuple[str, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -25,6 +26,8 @@ _AGENT_FILE = re.compile(r"(?:.*/)?agent-([^/]+?)(?:\.meta\.json|\.jsonl)", re.D
 _META = ".meta.json"
 _AGENT_NAMED = re.compile(r"^agentId: (\w+)", re.MULTILINE)
 _FOREIGN = ("systemPayload", "toolCallResult")
+_OF_SESSION = ("sessionId", "version", "cwd")
+_SPEAKERS = frozenset({"user", "assistant"})
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
 
 
@@ -54,6 +57,8 @@ class _State(Struct):
     prompts: dict[str, str] = field(default_factory=dict)
     """By agent: the system prompt that was last given out."""
     member: Member = field(default_factory=Member)
+    elsewhere: frozenset[str] = frozenset()
+    """The sub-agents that have files of their own."""
 
     def agent(self, held: Row) -> str:
         """The sub-agent that a row belongs to; empty for the main agent."""
@@ -74,17 +79,31 @@ def is_main(file: str) -> bool:
     return not any(form.fullmatch(file) for form in (JOURNAL, OUTCOME, _AGENT_FILE))
 
 
-def parse(source_lines: Iterable[Line], file: str, family: Family | None = None) -> Iterator[Event]:
+def with_files(files: Iterable[str]) -> frozenset[str]:
+    """The sub-agents of whose rows some of the files are."""
+    found = (_AGENT_FILE.fullmatch(file) for file in files if not file.endswith(_META))
+    return frozenset(name[1] for name in found if name)
+
+
+def parse(
+    source_lines: Iterable[Line],
+    file: str,
+    family: Family | None = None,
+    elsewhere: frozenset[str] = frozenset(),
+) -> Iterator[Event]:
     """The events of a session's file, of a sub-agent's file, or of the note beside the latter.
 
-    `family` is what the transcript's sessions hold together, where there are more than one.
+    `family` is what the transcript's sessions hold together, where there are more than one, and
+    `elsewhere` are the sub-agents that other files are of: what the session repeats of them is
+    not told twice.
     """
     if ran := JOURNAL.fullmatch(file):
         return _of_workflow(rows(source_lines, file), ran[1], journal)
     if ran := OUTCOME.fullmatch(file):
         return _of_workflow(documents(source_lines, file), ran[1], outcome)
     found = _AGENT_FILE.fullmatch(file)
-    state = _State(found[1] if found else "", member=Member(None if found else family))
+    member = Member(None if found else family)
+    state = _State(found[1] if found else "", member=member, elsewhere=elsewhere)
     read = _meta if file.endswith(_META) else _row
     return _events(source_lines, file, state, read)
 
@@ -191,10 +210,26 @@ def _progress(held: Row, state: _State) -> Iterator[Event]:
     if kind == "agent_progress":
         child = text(data.get("agentId"))
         yield from state.agents.start(held, child, held.text("parentToolUseID"))
+        if child and child not in state.elsewhere:
+            yield from _repeated(held, child, mapping(data.get("message")), state)
+            return
     if kind in PROGRESS:
         yield held.trace(f"progress/{kind}")
     else:
         yield held.unknown(f"progress/{kind}")
+
+
+def _repeated(
+    held: Row, child: str, message: Mapping[str, object], state: _State
+) -> Iterator[Event]:
+    """What a row of a sub-agent tells that a row of its parent's repeats: it has no file here."""
+    known = {key: held.value[key] for key in _OF_SESSION if key in held.value}
+    own = Row({**known, **message}, None, held.place)
+    own = own.of(child, timestamp(message.get("timestamp")) or held.at)
+    told: Iterable[Event] = ()
+    if own.text("type") in _SPEAKERS:
+        told = chain(_facts(own, state), _told(own, state))
+    yield from held.told(told, "progress/agent_progress")
 
 
 def _facts(held: Row, state: _State) -> Iterator[Session]:
