@@ -16,7 +16,7 @@ from kbsite.pages import hardware
 from kbsite.reading import RESERVED, read
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.settings import Settings, read_settings
-from tests.conftest import MakeRun, MakeSettings
+from tests.conftest import PASSED, MakeRun, MakeSettings
 from tests.store.cards import CARD
 from tests.trees import tree
 
@@ -85,6 +85,42 @@ def test_exceptions_are_told_below_the_peaks(settings: Settings) -> None:
     assert "It has no units for tf32, fp8, fp4, int8." in text
     assert "Drivers call it CARD 1, Card One." in text
     assert "The sheet, looked up on 2026-11-21." in text
+
+
+def test_what_machines_were_measured_at_stands_beside_the_datasheet(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    for model, bf16 in [("low", 80.0), ("middle", 90.0), ("high", 115.2 * 1.1)]:
+        anchors = {"bf16 TFLOP/s": bf16, "copy GB/s": 900.0, "<b> TFLOP/s": 1.5, "odd": 7.0}
+        told = {**PASSED, "hardware": "gpu-a", "anchors": anchors}
+        make_run(settings.runs / "demo", model=model, metrics=told)
+    elsewhere = {**PASSED, "hardware": "gpu-b", "anchors": {"bf16 TFLOP/s": 1.0}}
+    make_run(settings.runs / "demo", model="elsewhere", metrics=elsewhere)
+    path = page(settings)
+    number = next(n for n in range(9) if rows(path, n)[0][0] == "rate")
+
+    assert rows(path, number)[1:] == [
+        ["bf16 TFLOP/s", "115.2", "90", "78 %", "80", "126.7", "3"],
+        ["copy GB/s", "1000", "900", "90 %", "900", "900", "3"],
+        ["<b> TFLOP/s", "unknown", "1.5", "–", "1.5", "1.5", "3"],
+    ]
+    [link] = [a.get("href") for a in parsed(path).iter("a") if words(a) == "126.7"]
+    assert "_high_" in link
+    assert (path.parent / link).is_file()
+
+
+def test_rates_that_grades_make_up_do_not_fill_a_page(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hardware, "MOST_RATES", 2)
+    anchors = {"zero GB/s": 0.0} | {f"made-up-{number} TFLOP/s": 1.0 for number in range(9)}
+    told = {**PASSED, "hardware": "gpu-a", "anchors": anchors}
+    make_run(settings.runs / "demo", model="fourth", metrics=told)
+    text = words(parsed(page(settings)).find(".//main"))
+
+    assert "made-up-1 TFLOP/s" in text
+    assert "made-up-2 TFLOP/s" not in text
+    assert "zero GB/s" not in text
 
 
 def test_sources_are_linked_and_told_nothing_of_the_reader(settings: Settings) -> None:

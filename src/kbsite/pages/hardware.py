@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import isfinite
+from statistics import median
 
 from msgspec import Struct
 
+from kbsite.model.accounting import BANDWIDTH, PRODUCTS
 from kbsite.model.board import Board
 from kbsite.model.hardware import FIGURES, Figure, Format, Hardware, Peak, rate
 from kbsite.model.run import Run
@@ -17,6 +20,9 @@ PATH = f"hardware/{INDEX}"
 
 SHOWN_RUNS = 100
 """Runs that a page names; the rest is counted."""
+
+MOST_RATES = 40
+"""Rates that a page tells what was measured of: what grades tell was written by anybody."""
 
 _LABELS = {
     "units": "units", "boost_mhz": "rated clock", "maximum_mhz": "highest clock",
@@ -50,6 +56,22 @@ class Rate(Struct, frozen=True):
     """Operations a byte from which on the units, and not the DRAM, take longer."""
 
 
+class Measured(Struct, frozen=True):
+    """What machines with some hardware were measured at, just before they graded."""
+
+    name: str
+    """As grades call it, such as "bf16 TFLOP/s"."""
+    grades: int
+    middle: float
+    """The median over the grades."""
+    lowest: float
+    highest: float
+    most: str
+    """The run whose grade has the highest."""
+    stated: float | None
+    """What the datasheet says, in the same measure; None where it does not."""
+
+
 class Use(Struct, frozen=True):
     """A board that was made on some hardware, with its runs; None for runs of no board."""
 
@@ -73,7 +95,7 @@ def _depends(site: Site, name: str) -> object:
         (use.board.config.id if use.board else None, len(use.runs), _named(use))
         for use in _uses(site, name)
     ]
-    return site.hardware[name], used
+    return site.hardware[name], used, _measured(site, name)
 
 
 def _named(use: Use) -> list[str]:
@@ -97,6 +119,7 @@ def _values(site: Site, name: str) -> dict[str, object]:
         "hardware": hardware,
         "facts": [_fact(hardware, key) for key in FIGURES],
         "rates": [_rate(hardware, peak) for peak in hardware.peaks],
+        "measured": _measured(site, name),
         "uses": _uses(site, name),
         "shown_runs": SHOWN_RUNS,
     }
@@ -116,6 +139,34 @@ def _rate(hardware: Hardware, peak: Peak) -> Rate:
     # TFLOP/s are 1000 GFLOP/s, and those by GB/s are operations by bytes.
     balance = peak.tflops * 1e3 / bandwidth.value if peak.tflops and bandwidth else None
     return Rate(peak, at_most, balance)
+
+
+def _measured(site: Site, name: str) -> list[Measured]:
+    """What is told by all grades on some hardware, those of floors included, as these order it."""
+    held: dict[str, list[tuple[float, str]]] = {}
+    for stored in site.every_run:
+        if stored.metrics.hardware == name:
+            for key, told in stored.metrics.anchors.items():
+                if key.endswith((BANDWIDTH, PRODUCTS)) and isfinite(told) and told > 0:
+                    held.setdefault(key, []).append((told, stored.run.id))
+    hardware = site.hardware[name]
+    return [_rates(key, told, _stated(hardware, key)) for key, told in [*held.items()][:MOST_RATES]]
+
+
+def _rates(name: str, told: list[tuple[float, str]], stated: float | None) -> Measured:
+    rates = sorted(rate for rate, _ in told)
+    most = min(run for rate, run in told if rate == rates[-1])
+    return Measured(name, len(rates), median(rates), rates[0], rates[-1], most, stated)
+
+
+def _stated(hardware: Hardware, name: str) -> float | None:
+    """What the datasheet says of a rate that grades call so."""
+    if name.endswith(BANDWIDTH):
+        bandwidth = hardware.dram_gb_per_second
+        return bandwidth.value if bandwidth else None
+    called = name.removesuffix(PRODUCTS)
+    peak = hardware.peak(Format(called)) if called in [number.value for number in Format] else None
+    return peak.tflops if peak else None
 
 
 def _uses(site: Site, name: str) -> list[Use]:
