@@ -114,7 +114,7 @@ def test_earlier_verdicts_are_told() -> None:
 
 
 def test_a_run_that_nobody_audited_says_so() -> None:
-    assert "Nobody has audited this run." in file(None, attempt())
+    assert "No verdict on this run is known." in file(None, attempt())
 
 
 def test_the_grade_is_told_shape_by_shape() -> None:

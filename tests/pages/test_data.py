@@ -101,6 +101,17 @@ def test_a_board_says_what_its_page_shows(out: Path) -> None:
     assert read(out, "data/boards/demo/leaderboard.json")["boards"] == [board]
 
 
+def test_a_boards_first_screen_leads_to_its_data_and_to_how_they_are_made(out: Path) -> None:
+    page = (out / "demo/index.html").read_text("utf-8")
+    tree = html5lib.parse(page.partition('id="grid"')[0], namespaceHTMLElements=False)
+    links = {"".join(link.itertext()): link.get("href") for link in tree.find(".//main").iter("a")}
+
+    assert links["this board"] == "../data/boards/demo/leaderboard.json"
+    assert links["all runs"] == "../data/runs.csv"
+    assert links["How a number is made"] == "../methodology/index.html"
+    assert all((out / "demo" / links[name]).is_file() for name in ("this board", "all runs"))
+
+
 def test_tables_list_the_runs_of_runs_json(out: Path) -> None:
     runs = read(out, "data/runs.json")["runs"]
     text = (out / "data/runs.csv").read_bytes().decode()

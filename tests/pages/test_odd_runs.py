@@ -47,6 +47,27 @@ def test_an_empty_solution_is_called_empty(run_of: RunOf) -> None:
     assert "solution.py The file is empty." in told(run_of(solution=b"") / "index.html")
 
 
+def test_a_grade_and_an_audit_that_cannot_be_used_are_not_called_missing(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[])
+    run = make_run(tmp_path / "runs" / "demo", audit={}, sandbox="bubblewrap (L3)")
+    (run / "metrics.json").write_text('{"format": 1,\n"status": "superb"}')
+    (run / "audit.yaml").write_text("verdict: guilty\n")
+    folder = build(settings).out / "runs" / run.name
+    page, markdown = told(folder / "index.html"), (folder / "run.md").read_text()
+    wrong = "metrics.json line 2 cannot be used: status: Invalid enum value 'superb'"
+
+    assert f"No grade of the solution is known. {wrong}" in page
+    assert wrong in markdown
+    assert "There is an audit.yaml, and it cannot be used." in page
+    assert "audit.yaml line 1: verdict: Invalid enum value 'guilty'" in page
+    for text in (page, markdown):
+        assert "Nobody has graded" not in text
+        assert "Nobody has audited" not in text
+    assert "sandbox bubblewrap (L3)" in page
+
+
 def test_rows_without_a_type_are_called_so(run_of: RunOf) -> None:
     page = told(run_of({"x": 1}) / "index.html")
 

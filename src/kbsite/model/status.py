@@ -77,7 +77,7 @@ _FACE: dict[Status, tuple[str, str, Tone, str]] = {
     Status.INFRA: (
         "infra", "⚡", Tone.WARN,
         "The provider, the harness or the machine failed; the run may be repeated."),
-    Status.UNGRADED: ("ungraded", "·", Tone.DIM, "Nobody has graded the solution."),
+    Status.UNGRADED: ("ungraded", "·", Tone.DIM, "No grade of the solution is known."),
 }  # fmt: skip
 
 

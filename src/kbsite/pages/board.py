@@ -18,7 +18,7 @@ from kbsite.pages.board_rows import GridRows
 from kbsite.pages.cited import cited, unproven
 from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
-from kbsite.pages.page import Page, Site, board_path, charts_path, templated
+from kbsite.pages.page import Page, Site, board_file, board_path, charts_path, templated
 from kbsite.standing import digest, plain
 
 DRAWN = 1_000
@@ -84,6 +84,7 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "title": board.config.title,
         "banner": kept_banner(site, f"board-{board.config.id}", board.config.title),
         "board": board,
+        "own_file": board_file(board.config.id),
         "statuses": [status for status in Status if status in statuses],
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],
         "choices": choices(site, board),

@@ -31,6 +31,7 @@ from kbsite.pages.page import (
     Renderer,
     Site,
     address,
+    board_file,
     board_path,
     charts_path,
     hardware_path,
@@ -125,7 +126,7 @@ def _leaderboards(site: Site) -> Iterator[File]:
     held = [(latest(board), _listed_text(site, board).encode()) for board in site.boards]
     yield File(LEADERBOARD, data=partial(_leaderboard, held))
     for board, one in zip(site.boards, held, strict=True):
-        yield File(board_file(board), data=partial(_leaderboard, [one]))
+        yield File(board_file(board.config.id), data=partial(_leaderboard, [one]))
 
 
 def _leaderboard(held: Sequence[tuple[datetime | None, bytes]]) -> bytes:
@@ -176,11 +177,6 @@ def _parquet(packed_rows: bytes) -> bytes:
         return parquet.parquet(json.loads(whole))
 
 
-def board_file(board: Board) -> str:
-    """Where a board's own leaderboard.json stands."""
-    return f"data/boards/{board.config.id}/leaderboard.json"
-
-
 def _shortcuts(site: Site, board: Board) -> tuple[ListedLeak, ...]:
     return tuple(
         ListedLeak(
@@ -219,7 +215,7 @@ def _offers(site: Site) -> Sequence[Offer]:
     bundled = site.config.bundles
     return [
         Offer(LEADERBOARD, "every board as its page shows it"),
-        *(Offer(board_file(b), f"the board {b.config.title} alone") for b in site.boards),
+        *(Offer(board_file(b.config.id), f"the board {b.config.title} alone") for b in site.boards),
         Offer(listing.LISTING, "every run in one record, attempts included"),
         Offer(CSV, "the same as a table"),
         Offer(PARQUET, "the same as a table of Apache Parquet", lacks),

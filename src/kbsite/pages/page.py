@@ -305,6 +305,11 @@ def board_path(board_id: str) -> str:
     return f"{board_id}/{INDEX}"
 
 
+def board_file(board: str) -> str:
+    """Where a board's own leaderboard.json stands."""
+    return f"data/boards/{board}/leaderboard.json"
+
+
 def charts_path(board_id: str) -> str:
     """Where the charts of a board stand that has too many runs for one page."""
     return f"{board_id}/charts.html"

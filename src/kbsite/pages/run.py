@@ -83,7 +83,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
     board = site.board_of.get(run.id)
     return (
         stored.says or _own(stored, inputs),
-        [(finding.severity, finding.message) for finding in stored.findings],
+        [(one.severity, one.message, one.line, one.key) for one in stored.findings],
         attempts_of(site, run.id),
         run.id in site.rivals,
         # Every page depends on what it is called, and the like.

@@ -136,6 +136,7 @@ def read_run(
             metrics = json_record(folder / METRICS, Metrics, hidden=own.get(METRICS, ()))
     except InvalidFileError as error:
         findings += as_findings(error)
+        metrics = replace(UNGRADED, detail=_not_used(METRICS, error))
     try:
         audit = yaml_record(folder / AUDIT, Audit, own.get(AUDIT, ())) if AUDIT in names else None
     except InvalidFileError as error:
@@ -144,6 +145,14 @@ def read_run(
         folder=folder, run=run, metrics=metrics, audit=audit, files=tuple(files),
         findings=tuple(findings),
     )  # fmt: skip
+
+
+def _not_used(name: str, error: InvalidFileError) -> str:
+    """Why a file of a run stands for nothing."""
+    first = error.errors[0]
+    where = f" line {first.line}" if first.line else ""
+    key = f"{first.key}: " if first.key else ""
+    return f"{name}{where} cannot be used: {key}{first.message}."
 
 
 def _without_grade(run: Run, names: set[str]) -> Metrics:

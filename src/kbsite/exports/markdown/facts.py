@@ -77,7 +77,7 @@ def _tokens(usage: Usage, told: Transcript | None) -> str | None:
 def _verdict(attempt: Attempt, proofs: Sequence[Proof]) -> Iterator[str]:
     audit = attempt.audit
     if audit is None:
-        yield "Nobody has audited this run."
+        yield "No verdict on this run is known."
         return
     yield f"**{audit.verdict.value}**: {audit.verdict.sentence}"
     yield ""
