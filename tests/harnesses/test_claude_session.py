@@ -137,9 +137,9 @@ def repeated() -> list[dict[str, Any]]:
     """The steps of a sub-agent as its parent's session repeats them."""
     said = {"id": "m2", "model": "small-1", "usage": used(7), "stop_reason": None}
     return [
-        progress(user("Count the files.")),
+        progress(user("Count the files.", uuid="u-1")),
         progress(assistant(call("c1", "Bash", command="ls | wc -l"), message=said)),
-        progress(user([result("c1", "3", is_error=False)])),
+        progress(user([result("c1", "3", is_error=False)], uuid="u-2")),
     ]
 
 
@@ -155,6 +155,21 @@ def test_steps_of_a_sub_agent_whose_file_is_not_there_are_those_that_its_parent_
     assert [event.source.line for event in of(ToolCall, events)] == [1, 3]
     assert not of(Trace, events)
     assert not of(Unknown, events)
+
+
+def test_what_a_row_repeats_of_a_sub_agent_that_has_no_row_of_its_own_is_told_once() -> None:
+    said = assistant({"type": "text", "text": "I look."}, uuid="u-said")
+    rows = repeated()
+    earlier = [rows[0]["data"]["message"], {key: said[key] for key in ("type", "message", "uuid")}]
+    for row in rows:
+        earlier = [*earlier, row["data"]["message"]]
+        row["data"]["normalizedMessages"] = earlier
+    events = read(agent_call(), *rows)
+
+    own = [event for event in events if event.agent == "a1"]
+    assert [one.text for one in of(Message, own)] == ["Count the files.", "I look."]
+    assert len(of(ToolCall, own)) == len(of(ToolResult, own)) == 1
+    assert [one.source.line for one in of(Message, own)] == [2, 2]
 
 
 def test_steps_of_a_sub_agent_are_told_once_where_its_file_is_there() -> None:

@@ -59,6 +59,8 @@ class _State(Struct):
     member: Member = field(default_factory=Member)
     elsewhere: frozenset[str] = frozenset()
     """The sub-agents that have files of their own."""
+    repeated: set[str] = field(default_factory=set)
+    """The rows of the others that were told, by their uuids."""
 
     def agent(self, held: Row) -> str:
         """The sub-agent that a row belongs to; empty for the main agent."""
@@ -211,7 +213,7 @@ def _progress(held: Row, state: _State) -> Iterator[Event]:
         child = text(data.get("agentId"))
         yield from state.agents.start(held, child, held.text("parentToolUseID"))
         if child and child not in state.elsewhere:
-            yield from _repeated(held, child, mapping(data.get("message")), state)
+            yield from _repeated(held, child, data, state)
             return
     if kind in PROGRESS:
         yield held.trace(f"progress/{kind}")
@@ -219,17 +221,31 @@ def _progress(held: Row, state: _State) -> Iterator[Event]:
         yield held.unknown(f"progress/{kind}")
 
 
-def _repeated(
+def _repeated(held: Row, child: str, data: Mapping[str, object], state: _State) -> Iterator[Event]:
+    """What rows of a sub-agent tell that a row of its parent's repeats: it has no file here.
+
+    2.1.15 repeats all of them in each such row, those too that have none of their own.
+    """
+    earlier = map(mapping, sequence(data.get("normalizedMessages")))
+    told = [
+        _told_again(held, child, one, state) for one in (*earlier, mapping(data.get("message")))
+    ]
+    yield from held.told(chain.from_iterable(told), "progress/agent_progress")
+
+
+def _told_again(
     held: Row, child: str, message: Mapping[str, object], state: _State
 ) -> Iterator[Event]:
-    """What a row of a sub-agent tells that a row of its parent's repeats: it has no file here."""
+    uuid = text(message.get("uuid"))
+    if uuid in state.repeated or text(message.get("type")) not in _SPEAKERS:
+        return
+    if uuid:
+        state.repeated.add(uuid)
     known = {key: held.value[key] for key in _OF_SESSION if key in held.value}
     own = Row({**known, **message}, None, held.place)
     own = own.of(child, timestamp(message.get("timestamp")) or held.at)
-    told: Iterable[Event] = ()
-    if own.text("type") in _SPEAKERS:
-        told = chain(_facts(own, state), _told(own, state))
-    yield from held.told(told, "progress/agent_progress")
+    yield from _facts(own, state)
+    yield from _told(own, state)
 
 
 def _facts(held: Row, state: _State) -> Iterator[Session]:
