@@ -29,6 +29,7 @@ from kbsite.model.event import (
     Role,
     Thought,
     ToolCall,
+    ToolKind,
     ToolResult,
     Trace,
     Unknown,
@@ -264,7 +265,9 @@ def told(event: Event) -> Iterator[tuple[str, bool]]:
         case Thought():
             yield event.text, True
         case ToolCall():
-            yield from ((text, False) for text in strings(event.arguments, set(), {""}))
+            plan = event.tool_kind is ToolKind.PLAN
+            for text in strings(event.arguments, set(), {""}):
+                yield text, plan and "\n" in text.strip()
         case ToolResult():
             yield event.output, False
         case Notice() | Finish() | Malformed():
@@ -322,12 +325,18 @@ def _check_rows(
     pages: Pages,
     account: Account,
 ) -> None:
-    for line, row in _rows(file.path):
+    repeated: set[str] = set()
+    for line, held in _rows(file.path):
         # Its events count parts of sessions, of which a line holds all.
         place = 0 if file.name.startswith("export/") else line
         if quiet.get(place):
             continue
         near = pages.lines.get(place, [])
+        row, again = _apart(held)
+        for text in set(strings(again, *fields)) - repeated:
+            repeated.add(text)
+            if not pages.every.says(text) and not any(s.tells(text) for s in pages.steps.values()):
+                account.lost.append(f"{file.path} line {line} repeated: {text[:200]!r}")
         for text in strings(row, *fields):
             account.rows += 1
             if _FILLER.fullmatch(text) or any(step.says(text) for step in near):
@@ -337,6 +346,15 @@ def _check_rows(
                 continue
             if near or not any(step.tells(text) for step in pages.steps.values()):
                 account.lost.append(f"{file.path} line {line} raw: {text[:200]!r}")
+
+
+def _apart(row: object) -> tuple[object, object]:
+    """A row, and the rows of a sub-agent that it repeats, each told where it comes first."""
+    data = row.get("data") if isinstance(row, dict) else None
+    if not isinstance(row, dict) or not isinstance(data, dict):
+        return row, None
+    key = "normalizedMessages"
+    return {**row, "data": {k: v for k, v in data.items() if k != key}}, data.get(key)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, object]]:

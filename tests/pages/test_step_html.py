@@ -10,6 +10,7 @@ import html5lib
 import pytest
 
 from kbsite.fold.steps import Fold
+from kbsite.harnesses import tools
 from kbsite.model.event import (
     EVENTS,
     UNTOLD,
@@ -35,10 +36,11 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.usage import Usage
+from kbsite.pages.call_arguments import IN_A_LINE
 from kbsite.pages.item_row import items
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.parts import Reading
-from kbsite.pages.step_html import IN_A_LINE, finish, item
+from kbsite.pages.step_html import finish, item
 
 ELSEWHERE: set[type[Event]] = {TokenUse, AgentStart, Trace}
 """Events that the fold takes up into other steps, or that are only counted."""
@@ -288,6 +290,54 @@ def test_a_few_short_arguments_stand_in_a_line() -> None:
 
     assert 'a: "<i> \\"x\\"", n: 3, of: null' in text(html)
     assert "<summary>arguments" not in html
+
+
+def test_arguments_of_several_lines_are_shown_as_they_were_written_behind_their_names() -> None:
+    prompt = 'Look at "a".\n<b>Then</b> tell.'
+    given = {"kind": "explore", "prompt": prompt, "<i>": "x\ny", "of": ["\n"]}
+    (html,) = shown([call(1, tool_kind=ToolKind.AGENT, arguments=given, summary="s")])
+    tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
+    folded = {held.findtext("summary"): held for held in tree.iter("details")}
+
+    assert list(folded) == ["arguments", "prompt, 2 lines", "<i>, 2 lines"]
+    assert folded["prompt, 2 lines"].findtext("pre") == prompt
+    assert '"kind": "explore"' in str(folded["arguments"].findtext("pre"))
+    assert "Look" not in str(folded["arguments"].findtext("pre"))
+    assert not [held for held in folded.values() if "open" in held.attrib]
+
+
+def test_a_plan_that_is_a_text_is_read_as_markdown() -> None:
+    given = {"plan": "# Aim\n\n* be *fast*\n", "allowed": [{"tool": "Bash"}]}
+    (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=given, summary="")])
+
+    assert "<details open><summary>plan, 3 lines</summary>" in html
+    assert "<em>fast</em>" in html
+    assert '"tool": "Bash"' in text(html)
+    long = {"plan": "* a\n" * 40}
+    (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=long, summary="")])
+    assert "<details><summary>plan, 40 lines</summary>" in html
+
+
+@pytest.mark.parametrize(
+    "given", [{f"key-{n}": "a\nb" for n in range(11)}, {"k" * 81: "a\nb"}, {"of": ["a\nb"]}]
+)
+def test_what_would_fill_a_page_with_names_is_shown_as_json(given: dict[str, object]) -> None:
+    (html,) = shown([call(1, arguments=given, summary="s")])
+
+    assert "line" not in text(html)
+    assert "a\\nb" in text(html)
+
+
+def test_code_that_a_tool_runs_is_shown_like_a_command() -> None:
+    code = "import a\nprint(a)"
+    asked = tools.call(
+        {"python": ToolKind.RUN}, "python", {"code": code}, source=at(1), call_id="c"
+    )
+    (html,) = shown([asked])
+
+    assert "<i>python</i> <code>import a</code>" in html
+    assert f"<pre>{code}</pre>" in html
+    assert "<details" not in html
 
 
 def test_a_file_that_a_shell_command_writes_anew_is_shown_once() -> None:

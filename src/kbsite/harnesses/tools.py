@@ -15,7 +15,7 @@ _NEW = ("new_string", "newString", "new", "new_str", "newText", "insert_text", "
 _SUBJECTS = (
     "command", "cmd", *_PATHS, "pattern", "globPattern", "glob_pattern", "query", "search_term",
     "searchTerm", "url", "subject", "description", "title", "name", "prompt", "intent", "skill",
-    "objective",
+    "objective", "code",
 )  # fmt: skip
 _EVERY = ("replace_all", "replaceAll", "allow_multiple", "change_all")
 _CONTENT = ("content", "contents", "file_text", "fileText")

@@ -89,6 +89,21 @@ def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
     return f"<details><summary>{label}</summary>{long(text, anchor, reading)}</details>"
 
 
+def named(name: str, text: str, anchor: str, reading: Reading) -> str:
+    """A text behind the name that its call has for it."""
+    return _behind(name, text, long(text, anchor, reading))
+
+
+def plan(name: str, text: str, anchor: str, reading: Reading) -> str:
+    """A plan that a model wrote, as Markdown, behind the name that its call has for it."""
+    return _behind(name, text, prose(text, anchor, reading), unfolded=_is_short(text))
+
+
+def _behind(name: str, text: str, body: str, *, unfolded: bool = False) -> str:
+    told = f"<summary>{texts.inner(name)}, {lines(text)}</summary>"
+    return f"<details{' open' if unfolded else ''}>{told}{body}</details>"
+
+
 def _counted(change: FileDiff, added: int, removed: int) -> str:
     """How many lines a call added and removed; nothing where nobody knows."""
     if change.action == "unknown" or change.untold:
@@ -179,10 +194,13 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
         pictures = number_of(number, "image") if number else "no output"
         return f"<p class=dim{place}>{pictures}{head}</p>"
     body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
-    short = len(text) <= OPEN_CHARACTERS and text.count("\n") < OPEN_LINES
-    unfolded = " open" if short else ""
+    unfolded = " open" if _is_short(text) else ""
     summary = f"<summary>{lines(text)}{head}</summary>"
     return f"<details{place}{unfolded}>{summary}{body}</details>"
+
+
+def _is_short(text: str) -> bool:
+    return len(text) <= OPEN_CHARACTERS and text.count("\n") < OPEN_LINES
 
 
 def _echo(held: ToolResult, echo: Echo, place: str) -> str:

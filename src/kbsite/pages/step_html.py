@@ -8,8 +8,7 @@ own has no quotes. Every text goes through `kbsite.text`, which makes it safe fo
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -26,7 +25,6 @@ from kbsite.model.event import (
     Session,
     Thought,
     ToolCall,
-    ToolKind,
     ToolResult,
     Topic,
     Unknown,
@@ -34,17 +32,15 @@ from kbsite.model.event import (
 from kbsite.model.transcript import Step
 from kbsite.model.usage import Usage
 from kbsite.pages import pieces
+from kbsite.pages.call_arguments import arguments
 from kbsite.pages.facts import count, duration, elapsed
-from kbsite.pages.steps import Item, long_command, more_recorded, other_arguments, slow_seconds
+from kbsite.pages.steps import Item, long_command, more_recorded, slow_seconds
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading
 
 DEEPEST = 6
 """How far sub-agents are set in; what is deeper stands below them."""
-
-IN_A_LINE = 200
-"""Characters of arguments that stand in a line."""
 
 _AS_WRITTEN = "as the CLI wrote it"
 
@@ -130,7 +126,7 @@ def _call(step: Step, reading: Reading) -> Iterator[str]:
     command = long_command(step)
     if command:
         yield pieces.long(command, step.anchor, reading)
-    yield _arguments(step, reading)
+    yield arguments(step, reading)
     if step.result is None:
         yield "<p class=dim>no result: the session ended or was interrupted first"
         return
@@ -140,89 +136,6 @@ def _call(step: Step, reading: Reading) -> Iterator[str]:
     yield pieces.result(
         held, step.anchor, reading, more_recorded(step), step.result_anchor, step.diffs
     )
-
-
-def _arguments(step: Step, reading: Reading) -> str:
-    others = other_arguments(step)
-    if not others:
-        return ""
-    if isinstance(others, str):
-        return pieces.long(others, step.anchor, reading)
-    if (
-        isinstance(step.event, ToolCall)
-        and step.event.tool_kind is ToolKind.PLAN
-        and (plan := _plan(others))
-    ):
-        return plan
-    description = others.get("description")
-    if len(others) == 1 and isinstance(description, str):
-        return f"<p class=dim>{texts.inner(description)}\n"
-    if told := _in_a_line(others):
-        return f"<p class=dim>{texts.inner(told)}\n"
-    return pieces.folded(others, "arguments", step.anchor, reading)
-
-
-def _in_a_line(held: Mapping[str, object]) -> str:
-    """Arguments one after the other; empty where they are no few plain words or numbers."""
-    if any(isinstance(value, Mapping | list) or _is_long(value) for value in held.values()):
-        return ""
-    told = ", ".join(f"{key}: {texts.json(value)}" for key, value in held.items())
-    # A paragraph keeps no line ends, and no blanks beside blanks.
-    return told if len(told) <= IN_A_LINE and " ".join(told.split()) == told else ""
-
-
-def _is_long(value: object) -> bool:
-    return isinstance(value, str) and len(value) > IN_A_LINE
-
-
-def _plan(held: Mapping[str, object]) -> str:
-    """A plan as a list of its points; empty where it is no list of points with a status."""
-    lists = [value for value in held.values() if isinstance(value, list)]
-    others = [value for value in held.values() if isinstance(value, str) and value]
-    if len(lists) != 1 or len(lists) + len(others) != len(held):
-        return ""
-    points = [_point(entry) for entry in lists[0]]
-    if not all(points):
-        return ""
-    told = "".join(f"<p class=dim>{texts.inner(text)}\n" for text in others)
-    if len(points) <= OPEN_POINTS:
-        return f"{told}<ul>{''.join(points)}</ul>\n"
-    head, tail = "".join(points[:HEAD_POINTS]), "".join(points[-TAIL_POINTS:])
-    middle = slice(HEAD_POINTS, -TAIL_POINTS)
-    return (
-        f"{told}<ul>{head}</ul><details><summary>{_standing(lists[0][middle])}</summary>"
-        f"<ul>{''.join(points[middle])}</ul></details><ul>{tail}</ul>\n"
-    )
-
-
-OPEN_POINTS = 30
-"""Points of a plan that stand unfolded; of a longer one its first and its last ones do."""
-HEAD_POINTS, TAIL_POINTS = 15, 5
-
-
-def _standing(points: Sequence[Mapping[str, str]]) -> str:
-    """How far points of a plan are: "80 more points: 20 completed, 60 pending"."""
-    told = Counter(
-        point["status"] if point["status"] in (*_SIGNS, "pending") else "other" for point in points
-    )
-    each = ", ".join(f"{count(number)} {status}" for status, number in told.items())
-    return f"{number_of(len(points), 'more point')}: {each}"
-
-
-_SIGNS = {"completed": "☑", "done": "☑", "in_progress": "▸", "cancelled": "☒"}
-"""What stands before a point of a plan; ☐ for one that is still to be done."""
-
-
-def _point(entry: object) -> str:
-    """A point of a plan, all that it says; empty where it is none."""
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("status"), str):
-        return ""
-    if not all(isinstance(value, str) for value in entry.values()):
-        return ""
-    status = str(entry["status"])
-    words = [texts.inner(value) for key, value in entry.items() if key != "status" and value]
-    sign = _SIGNS.get(status, "☐")
-    return f"<li>{sign} {texts.inner(status)}: {' · '.join(words)}\n"
 
 
 def _result(step: Step, reading: Reading) -> Iterator[str]:

@@ -189,7 +189,7 @@ def _command_key(call: ToolCall) -> str | None:
     """The name of the command among a call's arguments, where its head does not show it whole."""
     if call.tool_kind is not ToolKind.RUN or isinstance(call.arguments, str):
         return None
-    for key in ("command", "cmd"):
+    for key in ("command", "cmd", "code"):
         command = call.arguments.get(key)
         if isinstance(command, str) and command not in ("", call.summary):
             return key

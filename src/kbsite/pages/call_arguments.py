@@ -1,0 +1,125 @@
+"""What a call was given, as HTML: in a line, as the points of a plan, as texts and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kbsite import text as texts
+from kbsite.model.counts import number_of
+from kbsite.model.event import ToolCall, ToolKind
+from kbsite.model.transcript import Step
+from kbsite.pages import pieces
+from kbsite.pages.facts import count
+from kbsite.pages.steps import other_arguments
+
+if TYPE_CHECKING:
+    from kbsite.pages.parts import Reading
+
+IN_A_LINE = 200
+"""Characters of arguments that stand in a line."""
+
+
+def arguments(step: Step, reading: Reading) -> str:
+    """What neither the head nor the diff of a call shows of what it was given."""
+    others = other_arguments(step)
+    if isinstance(others, str):
+        return pieces.long(others, step.anchor, reading) if others else ""
+    is_plan = isinstance(step.event, ToolCall) and step.event.tool_kind is ToolKind.PLAN
+    if is_plan and (plan := _plan(others)):
+        return plan
+    written = _written(others)
+    rest = {key: value for key, value in others.items() if key not in written}
+    as_text = pieces.plan if is_plan else pieces.named
+    told = [as_text(key, text, step.anchor, reading) for key, text in written.items()]
+    return "".join([_few(rest, step.anchor, reading), *told])
+
+
+def _few(held: Mapping[str, object], anchor: str, reading: Reading) -> str:
+    """Arguments without those that are shown as they were written; in a line where they fit."""
+    description = held.get("description")
+    if len(held) == 1 and isinstance(description, str):
+        return f"<p class=dim>{texts.inner(description)}\n"
+    if told := _in_a_line(held):
+        return f"<p class=dim>{texts.inner(told)}\n"
+    return pieces.folded(held, "arguments", anchor, reading)
+
+
+def _written(held: Mapping[str, object]) -> dict[str, str]:
+    """The arguments that are texts of several lines: in JSON, nobody reads them as such."""
+    found = {
+        key: value
+        for key, value in held.items()
+        if isinstance(value, str) and "\n" in value.strip() and len(key) <= _LONGEST_NAME
+    }
+    return found if len(found) <= _MOST_TEXTS else {}
+
+
+_LONGEST_NAME = 80
+"""Characters of the name that a text is shown behind."""
+_MOST_TEXTS = 10
+"""Texts of a call that are shown by themselves."""
+
+
+def _in_a_line(held: Mapping[str, object]) -> str:
+    """Arguments one after the other; empty where they are no few plain words or numbers."""
+    if any(isinstance(value, Mapping | list) or _is_long(value) for value in held.values()):
+        return ""
+    told = ", ".join(f"{key}: {texts.json(value)}" for key, value in held.items())
+    # A paragraph keeps no line ends, and no blanks beside blanks.
+    return told if len(told) <= IN_A_LINE and " ".join(told.split()) == told else ""
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and len(value) > IN_A_LINE
+
+
+def _plan(held: Mapping[str, object]) -> str:
+    """A plan as a list of its points; empty where it is no list of points with a status."""
+    lists = [value for value in held.values() if isinstance(value, list)]
+    others = [value for value in held.values() if isinstance(value, str) and value]
+    if len(lists) != 1 or len(lists) + len(others) != len(held):
+        return ""
+    points = [_point(entry) for entry in lists[0]]
+    if not all(points):
+        return ""
+    told = "".join(f"<p class=dim>{texts.inner(text)}\n" for text in others)
+    if len(points) <= OPEN_POINTS:
+        return f"{told}<ul>{''.join(points)}</ul>\n"
+    head, tail = "".join(points[:HEAD_POINTS]), "".join(points[-TAIL_POINTS:])
+    middle = slice(HEAD_POINTS, -TAIL_POINTS)
+    return (
+        f"{told}<ul>{head}</ul><details><summary>{_standing(lists[0][middle])}</summary>"
+        f"<ul>{''.join(points[middle])}</ul></details><ul>{tail}</ul>\n"
+    )
+
+
+OPEN_POINTS = 30
+"""Points of a plan that stand unfolded; of a longer one its first and its last ones do."""
+HEAD_POINTS, TAIL_POINTS = 15, 5
+
+
+def _standing(points: Sequence[Mapping[str, str]]) -> str:
+    """How far points of a plan are: "80 more points: 20 completed, 60 pending"."""
+    told = Counter(
+        point["status"] if point["status"] in (*_SIGNS, "pending") else "other" for point in points
+    )
+    each = ", ".join(f"{count(number)} {status}" for status, number in told.items())
+    return f"{number_of(len(points), 'more point')}: {each}"
+
+
+_SIGNS = {"completed": "☑", "done": "☑", "in_progress": "▸", "cancelled": "☒"}
+"""What stands before a point of a plan; ☐ for one that is still to be done."""
+
+
+def _point(entry: object) -> str:
+    """A point of a plan, all that it says; empty where it is none."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("status"), str):
+        return ""
+    if not all(isinstance(value, str) for value in entry.values()):
+        return ""
+    status = str(entry["status"])
+    words = [texts.inner(value) for key, value in entry.items() if key != "status" and value]
+    sign = _SIGNS.get(status, "☐")
+    return f"<li>{sign} {texts.inner(status)}: {' · '.join(words)}\n"
