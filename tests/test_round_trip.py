@@ -17,6 +17,7 @@ import pytest
 from kbsite.build import build
 from kbsite.harnesses import ALL
 from kbsite.harnesses.form import matches
+from kbsite.harnesses.lines import mapping
 from kbsite.importers.harbor import import_trials
 from kbsite.importers.transcript import import_transcripts
 from kbsite.model.event import (
@@ -325,19 +326,14 @@ def _check_rows(
     pages: Pages,
     account: Account,
 ) -> None:
-    repeated: set[str] = set()
-    for line, held in _rows(file.path):
+    for line, row in _rows(file.path):
         # Its events count parts of sessions, of which a line holds all.
         place = 0 if file.name.startswith("export/") else line
         if quiet.get(place):
             continue
         near = pages.lines.get(place, [])
-        row, again = _apart(held)
-        for text in set(strings(again, *fields)) - repeated:
-            repeated.add(text)
-            if not pages.every.says(text) and not any(s.tells(text) for s in pages.steps.values()):
-                account.lost.append(f"{file.path} line {line} repeated: {text[:200]!r}")
-        for text in strings(row, *fields):
+        own, before = _apart(row)
+        for text in strings(own, *fields):
             account.rows += 1
             if _FILLER.fullmatch(text) or any(step.says(text) for step in near):
                 continue
@@ -346,15 +342,17 @@ def _check_rows(
                 continue
             if near or not any(step.tells(text) for step in pages.steps.values()):
                 account.lost.append(f"{file.path} line {line} raw: {text[:200]!r}")
+        for text in strings(before, *fields):
+            if not any(step.tells(text) for step in pages.steps.values()):
+                account.lost.append(f"{file.path} line {line} repeated: {text[:200]!r}")
 
 
 def _apart(row: object) -> tuple[object, object]:
-    """A row, and the rows of a sub-agent that it repeats, each told where it comes first."""
-    data = row.get("data") if isinstance(row, dict) else None
-    if not isinstance(row, dict) or not isinstance(data, dict):
+    """A row, and what it says once more of those before it, which stands where they do."""
+    if not isinstance(row, dict) or "normalizedMessages" not in (data := mapping(row.get("data"))):
         return row, None
-    key = "normalizedMessages"
-    return {**row, "data": {k: v for k, v in data.items() if k != key}}, data.get(key)
+    own = {key: told for key, told in data.items() if key != "normalizedMessages"}
+    return {**row, "data": own}, data["normalizedMessages"]
 
 
 def _rows(path: Path) -> Iterator[tuple[int, object]]:

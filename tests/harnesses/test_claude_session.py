@@ -137,9 +137,9 @@ def repeated() -> list[dict[str, Any]]:
     """The steps of a sub-agent as its parent's session repeats them."""
     said = {"id": "m2", "model": "small-1", "usage": used(7), "stop_reason": None}
     return [
-        progress(user("Count the files.", uuid="u-1")),
-        progress(assistant(call("c1", "Bash", command="ls | wc -l"), message=said)),
-        progress(user([result("c1", "3", is_error=False)], uuid="u-2")),
+        progress(user("Count the files.", uuid="q")),
+        progress(assistant(call("c1", "Bash", command="ls | wc -l"), message=said, uuid="c")),
+        progress(user([result("c1", "3", is_error=False)], uuid="r")),
     ]
 
 
@@ -157,19 +157,22 @@ def test_steps_of_a_sub_agent_whose_file_is_not_there_are_those_that_its_parent_
     assert not of(Unknown, events)
 
 
-def test_what_a_row_repeats_of_a_sub_agent_that_has_no_row_of_its_own_is_told_once() -> None:
-    said = assistant({"type": "text", "text": "I look."}, uuid="u-said")
-    rows = repeated()
-    earlier = [rows[0]["data"]["message"], {key: said[key] for key in ("type", "message", "uuid")}]
-    for row in rows:
-        earlier = [*earlier, row["data"]["message"]]
-        row["data"]["normalizedMessages"] = earlier
-    events = read(agent_call(), *rows)
+def test_what_a_sub_agent_said_is_told_once_where_each_row_repeats_all_before_it() -> None:
+    """As 2.1.15 does: no row is about what it said, and a result may be told before its own row."""
+    asked, made, answered = (row["data"]["message"] for row in repeated())
+    text = {"type": "text", "text": "I count."}
+    said = {**made, "uuid": "t", "message": {**made["message"], "content": [text]}}
+    all_rows = [asked, said, made, answered]
+    rows = []
+    for about, until in [(0, 1), (2, 4), (3, 4)]:
+        row = progress(all_rows[about])
+        row["data"]["normalizedMessages"] = all_rows[:until]
+        rows.append(row)
+    own = [event for event in read(agent_call(), *rows) if event.agent == "a1"]
 
-    own = [event for event in events if event.agent == "a1"]
-    assert [one.text for one in of(Message, own)] == ["Count the files.", "I look."]
-    assert len(of(ToolCall, own)) == len(of(ToolResult, own)) == 1
-    assert [one.source.line for one in of(Message, own)] == [2, 2]
+    assert [told.text for told in of(Message, own)] == ["Count the files.", "I count."]
+    assert (len(of(ToolCall, own)), len(of(ToolResult, own))) == (1, 1)
+    assert [event.source.line for event in of(ToolResult, own)] == [4]
 
 
 def test_steps_of_a_sub_agent_are_told_once_where_its_file_is_there() -> None:

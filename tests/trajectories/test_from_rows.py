@@ -30,6 +30,14 @@ LOGS = [
 TOLD = (("durationMs", 1e-3), ("totalDurationMs", 1e-3), ("durationSeconds", 1.0))
 
 
+def repeated(row: dict[str, Any]) -> dict[str, Any] | None:
+    """The row of a sub-agent without a file that one of its parent's repeats; None of another."""
+    data = row.get("data")
+    if row.get("type") != "progress" or not isinstance(data, dict) or "agentId" not in data:
+        return None
+    return {"isSidechain": True, **data["message"]}
+
+
 def blocks(path: Path) -> Iterator[tuple[float, dict[str, Any], dict[str, Any]]]:
     """The moment of each block of content, the block, and its row; a row that is repeated once."""
     seen = set()
@@ -38,7 +46,10 @@ def blocks(path: Path) -> Iterator[tuple[float, dict[str, Any], dict[str, Any]]]
             row = json.loads(line)
         except ValueError:
             continue
-        if not isinstance(row, dict) or row.get("type") not in ("user", "assistant"):
+        if not isinstance(row, dict):
+            continue
+        row = repeated(row) or row
+        if row.get("type") not in ("user", "assistant"):
             continue
         content = row["message"].get("content")
         if row.get("uuid") in seen or not isinstance(content, list):

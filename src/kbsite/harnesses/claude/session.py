@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -60,7 +60,7 @@ class _State(Struct):
     elsewhere: frozenset[str] = frozenset()
     """The sub-agents that have files of their own."""
     repeated: set[str] = field(default_factory=set)
-    """The rows of the others that were told, by their uuids."""
+    """Rows of others that were repeated, by uuid."""
 
     def agent(self, held: Row) -> str:
         """The sub-agent that a row belongs to; empty for the main agent."""
@@ -224,28 +224,40 @@ def _progress(held: Row, state: _State) -> Iterator[Event]:
 def _repeated(held: Row, child: str, data: Mapping[str, object], state: _State) -> Iterator[Event]:
     """What rows of a sub-agent tell that a row of its parent's repeats: it has no file here.
 
-    2.1.15 repeats all of them in each such row, those too that have none of their own.
+    One is what the row is about. Some versions repeat those before it too, each time anew, and
+    among them what the sub-agent said, which no row is about.
     """
-    earlier = map(mapping, sequence(data.get("normalizedMessages")))
-    told = [
-        _told_again(held, child, one, state) for one in (*earlier, mapping(data.get("message")))
-    ]
-    yield from held.told(chain.from_iterable(told), "progress/agent_progress")
+    message = mapping(data.get("message"))
+    before = map(mapping, sequence(data.get("normalizedMessages")))
+    own = text(message.get("uuid"))
+    unseen = [row for row in _until(own, before) if _is_new(row, state)]
+    if not own or _is_new(message, state):
+        unseen.append(message)
+    told = chain.from_iterable(_of_agent(held, child, row, state) for row in unseen)
+    yield from held.told(told, "progress/agent_progress")
 
 
-def _told_again(
-    held: Row, child: str, message: Mapping[str, object], state: _State
-) -> Iterator[Event]:
-    uuid = text(message.get("uuid"))
-    if uuid in state.repeated or text(message.get("type")) not in _SPEAKERS:
+def _until(uuid: str, told: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    return takewhile(lambda row: row.get("uuid") != uuid, told)
+
+
+def _is_new(row: Mapping[str, object], state: _State) -> bool:
+    """Whether a row of a sub-agent was not repeated before; it counts as repeated then."""
+    uuid = text(row.get("uuid"))
+    new = bool(uuid) and uuid not in state.repeated
+    state.repeated.add(uuid)
+    return new
+
+
+def _of_agent(held: Row, child: str, told: Mapping[str, object], state: _State) -> Iterator[Event]:
+    """What a row of a sub-agent tells, which stands within one of its parent's."""
+    if told.get("type") not in _SPEAKERS:
         return
-    if uuid:
-        state.repeated.add(uuid)
     known = {key: held.value[key] for key in _OF_SESSION if key in held.value}
-    own = Row({**known, **message}, None, held.place)
-    own = own.of(child, timestamp(message.get("timestamp")) or held.at)
-    yield from _facts(own, state)
-    yield from _told(own, state)
+    row = Row({**known, **told}, None, held.place)
+    row = row.of(child, timestamp(told.get("timestamp")) or held.at)
+    yield from _facts(row, state)
+    yield from _told(row, state)
 
 
 def _facts(held: Row, state: _State) -> Iterator[Session]:
