@@ -68,6 +68,35 @@ def test_a_grade_and_an_audit_that_cannot_be_used_are_not_called_missing(
     assert "sandbox bubblewrap (L3)" in page
 
 
+def test_vital_signs_tell_errors_and_how_much_of_the_solution_was_written_twice(
+    run_of: RunOf,
+) -> None:
+    def made(call_id: str, tool: str, **given: str) -> list[dict[str, object]]:
+        return [{"type": "tool_use", "id": call_id, "name": tool, "input": given}]
+
+    def answered(call_id: str, *, wrong: bool) -> list[dict[str, object]]:
+        return [{
+            "type": "tool_result", "tool_use_id": call_id, "content": "x", "is_error": wrong,
+        }]  # fmt: skip
+
+    page = told(
+        run_of(
+            row(0, "assistant", made("c1", "Write", file_path="solution.py", content="a\nb\n")),
+            row(1, "user", answered("c1", wrong=False)),
+            row(2, "assistant", made("c2", "Edit", file_path="solution.py", old_string="b",
+                                     new_string="B")),
+            row(3, "user", answered("c2", wrong=False)),
+            row(4, "assistant", made("c3", "Bash", command="false")),
+            row(5, "user", answered("c3", wrong=True)),
+            {"type": "system", "subtype": "api_retry", "attempt": 1, "sessionId": "s"},
+        )
+        / "index.html"
+    )  # fmt: skip
+
+    assert "errors1 of 3 calls failed; the CLI asked its model again 1 time" in page
+    assert "edits of solution.py2: 3 lines written, 1 taken out again" in page
+
+
 def test_rows_without_a_type_are_called_so(run_of: RunOf) -> None:
     page = told(run_of({"x": 1}) / "index.html")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbsite.model.event import Role, ToolKind, Topic
+from kbsite.model.event import Edit, Role, ToolKind, Topic
 from kbsite.model.trajectory import VitalSigns
 from kbsite.trajectories.vitals import SLOWEST
-from tests.trajectories.sessions import Work
+from tests.trajectories.sessions import CWD, Work
 
 
 def signs(work: Work) -> VitalSigns:
@@ -104,6 +104,25 @@ def test_clocks_that_run_backwards_give_no_negative_time() -> None:
     found = signs(Work().say(at=50).run("x", at=(40, 10)).say(at=20))
     assert all(seconds >= 0 for seconds in found.tools.values())
     assert [call.seconds for call in found.slowest] == [0]
+
+
+def test_calls_that_failed_and_requests_made_again_are_counted() -> None:
+    work = Work().run("ls", at=(1, 2)).run("false", at=(3, 4), exit_code=1)
+    work.call(ToolKind.READ, {}, at=(5, 6), failed=True, agent="a1")
+    work.call(ToolKind.READ, {}, None, at=(7, None)).notice(Topic.RETRY).notice(Topic.ERROR)
+    found = signs(work)
+    assert (sum(found.calls.values()), found.failed, found.retries) == (4, 2, 1)
+    assert (found.edits, found.added, found.removed) == (0, 0, 0)
+
+
+def test_lines_of_the_solution_are_counted_as_its_changes_wrote_them() -> None:
+    path = f"{CWD}/solution.py"
+    work = Work().call(ToolKind.WRITE, {}, edits=[Edit(path, None, "a\nb\nc\n")])
+    work.call(ToolKind.WRITE, {}, edits=[Edit(f"{CWD}/other.py", None, "x\ny\n")])
+    work.call(ToolKind.EDIT, {}, edits=[Edit(path, "b", "B\nBB")])
+    work.call(ToolKind.EDIT, {}, edits=[Edit(path, "c", "C")], failed=True)
+    found = signs(work)
+    assert (found.edits, found.added, found.removed) == (2, 3 + 2, 1)
 
 
 def test_the_slowest_calls_come_first_and_of_equals_the_earlier() -> None:

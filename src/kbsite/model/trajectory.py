@@ -113,6 +113,16 @@ class VitalSigns(Struct, frozen=True, kw_only=True):
     """Seconds with a call open, by kind of tool; where several are, to the one that began first."""
     calls: Mapping[ToolKind, int]
     """Number of calls of all agents, by kind of tool."""
+    failed: int
+    """How many of them ended in an error, or with an exit code that is not 0."""
+    retries: int
+    """Requests to a model that the CLI says it made again."""
+    edits: int
+    """Changes of solution.py."""
+    added: int
+    """Lines that these wrote, as far as their diffs tell."""
+    removed: int
+    """Lines that they took out."""
     slowest: tuple[SlowCall, ...]
     """The slowest calls of all agents, the slowest first."""
     usage: Usage

@@ -94,7 +94,7 @@ def _edited(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     for edit in call.edits:
         target = moved_to(edit.patch) if edit.action == "move" else ""
         for path in dict.fromkeys(filter(None, (edit.path, target))):
-            if _is_solution(path):
+            if is_solution(path):
                 edits.setdefault(_path(path, cwd), []).append(_as_seen(edit, path, cwd))
     for path, held in edits.items():
         yield _Change(moment, path, _told(moment.step, call), tuple(held))
@@ -109,7 +109,7 @@ def _as_seen(edit: Edit, path: str, cwd: str) -> Edit:
 
 
 def _told(step: Step, call: ToolCall) -> str:
-    ours = [diff for diff in step.diffs if _is_solution(diff.path)]
+    ours = [diff for diff in step.diffs if is_solution(diff.path)]
     if not ours:
         return call.tool
     if all(diff.untold for diff in ours):
@@ -120,7 +120,7 @@ def _told(step: Step, call: ToolCall) -> str:
 
 
 def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
-    replayed = [d for d in moment.step.diffs if d.replayed and _is_solution(d.path)]
+    replayed = [d for d in moment.step.diffs if d.replayed and is_solution(d.path)]
     for change in replayed:
         yield _of_replay(moment, change, cwd)
     if not replayed and NAME in command_text(call):
@@ -136,7 +136,7 @@ def _understood(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     folder = _folder(folder_of(call.arguments), cwd)
     command = understood(command_text(call), folder, succeeded=succeeded)
     for written in command.written:
-        if _is_solution(written.path):
+        if is_solution(written.path):
             done = ran and not (result and unfinished(result.output))
             yield _of_written(moment, written, cwd, ran=done)
     if command.changes_solution:
@@ -165,7 +165,8 @@ def _folder(named: str, cwd: str) -> str:
     return posixpath.normpath(posixpath.join(cwd, named)) if named else cwd
 
 
-def _is_solution(path: str) -> bool:
+def is_solution(path: str) -> bool:
+    """Whether a file is called as solutions are."""
     return posixpath.basename(path.replace("\\", "/")) == NAME
 
 

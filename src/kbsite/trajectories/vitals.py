@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
 
+from msgspec import Struct, field
+
 from kbsite.model.event import Notice, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
 from kbsite.model.transcript import Step, Transcript
 from kbsite.on_demand import OnDemand
 from kbsite.trajectories.activity import activity_of
+from kbsite.trajectories.solutions import is_solution
 from kbsite.trajectories.times import Moment, size
 
 SLOWEST = 10
@@ -24,8 +27,9 @@ def vital_signs(
     """Where the time and the tokens of a transcript went."""
     work = activity_of(transcript)
     tools = work.tools if work else _told(transcript)
-    calls: Counter[ToolKind] = Counter()
-    slowest = tuple(_slowest(_counted(all_moments, calls)))
+    changed = {point.anchor for point in points if point.kind is PointKind.EDIT}
+    tally = _Tally(changed)
+    slowest = tuple(_slowest(tally.counted(all_moments)))
     context, compactions = _context(transcript)
     passed = (p for p in points if p.kind is PointKind.CHECK and p.passed)
     span, model, idle = (
@@ -38,7 +42,12 @@ def vital_signs(
         model=model,
         idle=idle,
         tools={kind: round(tools[kind], 6) for kind in _kinds(tools)},
-        calls={kind: calls[kind] for kind in _kinds(calls)},
+        calls={kind: tally.calls[kind] for kind in _kinds(tally.calls)},
+        failed=tally.failed,
+        retries=tally.retries,
+        edits=sum(point.kind is PointKind.EDIT for point in points),
+        added=tally.added,
+        removed=tally.removed,
         slowest=slowest,
         usage=transcript.usage,
         context=context,
@@ -53,13 +62,35 @@ def _kinds(found: Collection[ToolKind]) -> list[ToolKind]:
     return [kind for kind in ToolKind if kind in found] if found else []
 
 
-def _counted(moments: Iterable[Moment], calls: Counter[ToolKind]) -> Iterator[Step]:
-    """The steps of all moments; calls are counted by their kind on the way."""
-    for moment in moments:
-        event = moment.step.event
+class _Tally(Struct):
+    """What is counted of the steps of all agents."""
+
+    changed: set[str]
+    """The steps that changed the solution."""
+    calls: Counter[ToolKind] = field(default_factory=Counter)
+    failed: int = 0
+    retries: int = 0
+    added: int = 0
+    removed: int = 0
+
+    def counted(self, moments: Iterable[Moment]) -> Iterator[Step]:
+        """The steps of all moments, which are counted on the way."""
+        for moment in moments:
+            self._count(moment.step)
+            yield moment.step
+
+    def _count(self, step: Step) -> None:
+        event, result = step.event, step.result
         if isinstance(event, ToolCall):
-            calls[event.tool_kind] += 1
-        yield moment.step
+            self.calls[event.tool_kind] += 1
+            self.failed += result is not None and bool(result.is_error or result.exit_code)
+        elif isinstance(event, Notice):
+            self.retries += event.topic is Topic.RETRY
+        if step.anchor in self.changed:
+            for diff in step.diffs:
+                if is_solution(diff.path) and not diff.failed:
+                    self.added += diff.added
+                    self.removed += diff.removed
 
 
 def _slowest(steps: Iterable[Step]) -> Iterator[SlowCall]:
