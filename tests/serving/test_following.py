@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import shutil
@@ -10,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -265,6 +268,35 @@ def test_a_builder_that_is_killed_is_told_and_another_one_builds(settings: Setti
     assert first.pages == second.pages > 0
     assert (first.failed, second.failed) == (None, None)
     assert second.written == 0
+
+
+def test_a_builder_that_was_killed_a_moment_ago_is_told_without_a_trace(settings: Settings) -> None:
+    traces = []
+
+    async def builds() -> list[Outcome]:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: traces.append(told))
+        builder = Builder(Source(settings.path))
+        await builder.build()
+        assert builder._process
+        os.kill(builder._process.pid, signal.SIGKILL)
+        until(partial(_has_ended, builder._process.pid))  # before the loop hears of it
+        found = [await builder.build(), await builder.build()]
+        await builder.stop()
+        return found
+
+    first, second = run_apart(builds())
+    gc.collect()
+
+    assert first.failed == "the process that builds has ended; the next change starts another"
+    assert second.failed is None
+    assert traces == []
+
+
+def _has_ended(process: int) -> bool:
+    try:
+        return "State:\tZ" in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True
 
 
 @pytest.mark.parametrize("last", ["printf '{\"failed\": nul'; kill -9 $$", "printf '%1000s' ''"])

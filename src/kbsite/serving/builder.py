@@ -152,6 +152,11 @@ class Builder:
         if process.returncode is None:
             process.kill()
         await process.wait()
+        if process.stdin:
+            process.stdin.close()
+            # A broken pipe that nobody asks for is told by asyncio, in a trace.
+            with suppress(OSError):
+                await asyncio.wait_for(process.stdin.wait_closed(), _PATIENCE)
 
 
 def _outcome(line: bytes) -> Outcome:
