@@ -91,8 +91,10 @@ rm -rf "$1/releases/$2.partial"
 SH
 }
 
-# Each build makes a marker of its own.
+# Each build makes a marker of its own. This one is held open: another file would have its number
+# once it is gone, and that would be of the next build but one.
 marker() { ls -i "$site/.kbsite" 2>&1 || true; }
+if [ -f "$site/.kbsite" ]; then exec 8<"$site/.kbsite"; fi
 before=$(marker)
 
 # Neither links nor owners nor modes travel; files of a site need none of them. Times are held

@@ -305,17 +305,17 @@ def test_what_was_written_within_a_second_of_the_last_release_is_published(tmp_p
 
 RSYNC = """#!/bin/sh
 "$REAL" "$@" || exit
-cp "$SITE/.kbsite" "$SITE/.new" && mv "$SITE/.new" "$SITE/.kbsite"
+for _ in $BUILDS; do cp "$SITE/.kbsite" "$SITE/.new" && mv "$SITE/.new" "$SITE/.kbsite"; done
 exit "$ENDS"
 """
 
 
 @needs_rsync
-@pytest.mark.parametrize(("ends", "code"), [(0, 1), (11, 11)])
+@pytest.mark.parametrize(("ends", "code", "builds"), [(0, 1, "1"), (0, 1, "1 2"), (11, 11, "1")])
 def test_a_site_that_was_not_sent_whole_is_not_published_and_takes_no_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: int, code: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: int, code: int, builds: str
 ) -> None:
-    """A build took its place meanwhile, or rsync failed: of a full disk, say."""
+    """A build took its place meanwhile, or two did, or rsync failed: of a full disk, say."""
     site, there = _made(tmp_path / "site", "a", 1), tmp_path / "there"
     assert published(site, there).returncode == 0
     first = (there / "current").resolve()
@@ -323,7 +323,8 @@ def test_a_site_that_was_not_sent_whole_is_not_published_and_takes_no_room(
     command.parent.mkdir()
     command.write_text(RSYNC)
     command.chmod(0o755)
-    for name, value in (("REAL", shutil.which("rsync")), ("SITE", site), ("ENDS", ends)):
+    told = {"REAL": shutil.which("rsync"), "SITE": site, "ENDS": ends, "BUILDS": builds}
+    for name, value in told.items():
         monkeypatch.setenv(name, str(value))
     monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     done = published(site, there)
