@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,10 +20,11 @@ from kbsite.errors import MachineError, UsageError
 from kbsite.serving.answers import is_loopback
 from kbsite.serving.builder import Outcome
 from kbsite.serving.served import Serving, Told
+from kbsite.standing import Standing, read_standing
 from kbsite.store.files import folder_digest
 from kbsite.store.settings import Settings
 from tests.conftest import MakeRun, MakeSettings
-from tests.serving.running import PATIENCE, run_apart, running
+from tests.serving.running import PATIENCE, run_apart, running, until
 
 
 @pytest.fixture(name="settings")
@@ -67,6 +69,61 @@ def test_it_tells_the_address_what_it_built_and_what_is_wrong_and_ends_with_a_ke
     assert "Traceback" not in rest[1]
     assert process.returncode == 0
     assert not _builders(settings.path.parent)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_nothing_goes_on_once_it_is_ended_within_a_build(
+    settings: Settings, number: signal.Signals
+) -> None:
+    """SIGHUP comes of a terminal that is closed, or of a connection to it."""
+    with started(settings.path.parent, "--watch") as process:
+        assert process.stdout
+        process.stdout.readline()
+        until(lambda: bool(_builders(settings.path.parent)))
+        process.send_signal(number)
+        _, told = process.communicate(timeout=PATIENCE)
+
+    assert process.returncode == 0
+    assert not _builders(settings.path.parent)
+    assert "Traceback" not in told
+
+
+def test_nohup_keeps_it_when_the_terminal_is_closed(settings: Settings) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with started(settings.path.parent, "--watch") as process:
+            assert process.stdout
+            assert process.stderr
+            address = process.stdout.readline().strip()
+            process.send_signal(signal.SIGHUP)
+            while "built in" not in process.stderr.readline():
+                assert process.poll() is None
+            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+                assert b"A site" in answer.read()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_builder_whose_server_was_killed_ends_with_the_site_and_without_a_trace(
+    settings: Settings,
+) -> None:
+    told = json.dumps({"config": str(settings.path), "runs": None, "problems": None, "out": None})
+    with subprocess.Popen(
+        [sys.executable, "-m", "kbsite.serving.builder", told],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(b"null\n")
+        process.stdin.close()
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert said == b""
+    assert process.returncode == 0
+    assert (settings.out / "index.html").is_file()
+    assert read_standing(settings.out) != Standing()
 
 
 def _builders(home: Path) -> list[str]:

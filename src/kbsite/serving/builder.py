@@ -226,13 +226,15 @@ def main(build: Build = build_once) -> None:
     """Build whenever a line says so, until there are no more."""
     held = json.loads(sys.argv[1])
     source = Source(**{name: value and Path(value) for name, value in held.items()})
-    # Whatever prints goes to the terminal: the answers have their pipe for themselves.
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+    # Whatever prints goes to the terminal: the answers have their pipe for themselves. Nobody reads
+    # them where the server was killed, and then no more is asked.
+    with suppress(BrokenPipeError), os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
 
         def answer(outcome: Outcome) -> None:
-            answers.write(json.dumps(asdict(outcome)) + "\n")
-            answers.flush()
+            with suppress(BrokenPipeError):
+                answers.write(json.dumps(asdict(outcome)) + "\n")
+                answers.flush()
             gc.set_threshold(_AT_REST)
 
         for line in sys.stdin:

@@ -101,7 +101,10 @@ class Serving:
 
     async def _until_the_end(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        ends = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup has it ignored
+            ends.append(signal.SIGHUP)
+        for number in ends:
             # Only the main thread hears signals; in another one whoever started it calls `end`.
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self.end)
