@@ -297,6 +297,29 @@ WHOLE = """() => [...document.querySelectorAll(".chart-frame, .pair")].filter((h
 """What would stand on one sheet as a whole, in browsers that break less than Chromium."""
 
 
+# What Chromium puts onto one sheet as a whole, however much of the one before is left empty.
+LUMPS = """() => [...document.querySelectorAll("main pre")].filter((held) => {
+  return getComputedStyle(held).display.startsWith("inline");
+}).map((held) => held.outerHTML.slice(0, 99))"""
+
+
+def test_paper_has_nothing_to_press_and_no_sheet_for_one_more_line(
+    site: Path, full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 720, "height": 1000}).new_page()
+    page.emulate_media(media="print")
+    run = next(site.glob("runs/*_claude_scripted_kahan_softmax"))
+    for path in (run, full / "runs/kinds", site / "problems/mrope", full / "audits"):
+        page.goto((path / "index.html").as_uri())
+        pressed = "main :is(.step-link, .lines-told, input, .tools, select)"
+        assert page.locator(pressed).filter(visible=True).count() == 0, path
+        assert page.evaluate(LUMPS) == [], path
+    # Chromium leaves a button out where it draws the head of a table again.
+    assert page.locator(".sort").count() > 3
+    shown = "all => [...new Set(all.map(one => getComputedStyle(one).display))]"
+    assert page.locator(".sort").evaluate_all(shown) == ["contents"]
+
+
 def test_words_of_ours_and_dates_are_whole_on_paper(
     site: Path, full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
