@@ -290,3 +290,18 @@ def test_on_paper_the_table_stands_for_the_chart(open_page: Open) -> None:
 
     expect(page.locator("#drawn-table tbody tr").first).to_be_visible()
     expect(page.locator("#chart")).to_be_hidden()
+
+
+def test_letters_of_the_drawing_are_as_large_as_a_reader_has_set_them(
+    site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True).new_page()
+    page.add_init_script(
+        "new MutationObserver(() => { document.documentElement.style.fontSize = '24px'; })"
+        ".observe(document, { childList: true });"
+    )
+    page.goto((site / "explore/index.html").as_uri())
+    letters = page.locator("#chart .xtick text").first
+    expect(letters).to_be_visible()
+
+    assert letters.evaluate("held => getComputedStyle(held).fontSize") == "19.5px"
