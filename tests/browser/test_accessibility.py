@@ -303,6 +303,36 @@ LUMPS = """() => [...document.querySelectorAll("main pre")].filter((held) => {
 }).map((held) => held.outerHTML.slice(0, 99))"""
 
 
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [(320, ".filters label, #asking label, .grid :is(.score, .interval), .facts .named"),
+     (768, ".runs td:nth-child(2)")],
+)  # fmt: skip
+def test_words_of_ours_and_figures_are_whole_on_narrow_screens(
+    width: int, words: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": width, "height": 800}).new_page()
+    for name in ("kernels", "audits", "runs", "explore"):
+        page.goto((site / name / "index.html").as_uri())
+        expect(page.locator("#asking")).to_be_visible()
+        open_all(page)
+        assert page.evaluate(BROKEN, words) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") == width, name
+
+
+def test_what_signs_mean_stands_in_lines_as_long_as_others_on_a_phone(
+    site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 320, "height": 800}).new_page()
+    page.goto((site / "kernels/index.html").as_uri())
+    begins = page.locator(".legend li:has(s)").evaluate(
+        "(held) => { const range = new Range(); range.selectNodeContents(held.lastChild);"
+        " return range.getBoundingClientRect().left - held.getBoundingClientRect().left; }"
+    )
+
+    assert begins < 32
+
+
 def test_paper_has_nothing_to_press_and_no_sheet_for_one_more_line(
     site: Path, full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
