@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import html5lib
 import pytest
+from msgspec.structs import replace
 
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import tools
@@ -255,6 +256,18 @@ def test_a_plan_is_a_list_of_its_points_with_all_that_they_say() -> None:
     assert "newTodos" not in html
 
 
+def test_a_plan_of_points_that_are_done_or_not_is_a_list_of_them() -> None:
+    points = [{"text": "look", "completed": True}, {"text": "run", "completed": False}]
+    plan = call(1, tool="todo_list", tool_kind=ToolKind.PLAN, arguments={"items": points})
+    done = ToolResult(source=at(2), call_id="c", output="ok", recorded={"before": [], "at": None})
+    (html,) = shown([plan, done])
+
+    assert "<li>☑ completed: look\n<li>☐ pending: run\n</ul>" in html
+    assert "as the CLI recorded it" not in html
+    said = replace(done, recorded={"before": [], "tried": False})
+    assert "as the CLI recorded it" in shown([plan, said])[0]
+
+
 def test_of_a_long_plan_the_middle_is_folded_and_how_far_it_is_told() -> None:
     done = {False: "pending", True: "completed"}
     todos = [{"content": f"point {n}", "status": done[n < 40]} for n in range(100)]
@@ -276,6 +289,7 @@ def test_of_a_long_plan_the_middle_is_folded_and_how_far_it_is_told() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [{"todos": [{"content": "no status"}]}, {"todos": [{"status": "done", "n": 1}]},
+     {"todos": [{"completed": True, "n": 1}]}, {"todos": [{"completed": "no"}]},
      {"todos": "x  y"}, {"todos": "x" * IN_A_LINE},
      {"a": [{"status": "x"}], "b": [{"status": "x"}]}, {"n": 3, "todos": [{"status": "x"}]}],
 )  # fmt: skip

@@ -100,11 +100,10 @@ OPEN_POINTS = 30
 HEAD_POINTS, TAIL_POINTS = 15, 5
 
 
-def _standing(points: Sequence[Mapping[str, str]]) -> str:
+def _standing(points: Sequence[object]) -> str:
     """How far points of a plan are: "80 more points: 20 completed, 60 pending"."""
-    told = Counter(
-        point["status"] if point["status"] in (*_SIGNS, "pending") else "other" for point in points
-    )
+    known = (_status(point) for point in points)
+    told = Counter(status if status in (*_SIGNS, "pending") else "other" for status in known)
     each = ", ".join(f"{count(number)} {status}" for status, number in told.items())
     return f"{number_of(len(points), 'more point')}: {each}"
 
@@ -113,13 +112,25 @@ _SIGNS = {"completed": "☑", "done": "☑", "in_progress": "▸", "cancelled": 
 """What stands before a point of a plan; ☐ for one that is still to be done."""
 
 
+def _status(point: object) -> str | None:
+    """How far a point of a plan is; None for what is none."""
+    held = point if isinstance(point, Mapping) else {}
+    status, done = held.get("status"), held.get("completed")
+    if isinstance(done, bool) and status is None:
+        # As the lists of `codex exec` have it.
+        return "completed" if done else "pending"
+    return status if isinstance(status, str) else None
+
+
 def _point(entry: object) -> str:
     """A point of a plan, all that it says; empty where it is none."""
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("status"), str):
+    status = _status(entry)
+    if status is None or not isinstance(entry, Mapping):
         return ""
-    if not all(isinstance(value, str) for value in entry.values()):
+    own = "status" if "status" in entry else "completed"
+    others = [value for key, value in entry.items() if key != own]
+    if not all(isinstance(value, str) for value in others):
         return ""
-    status = str(entry["status"])
-    words = [texts.inner(value) for key, value in entry.items() if key != "status" and value]
+    words = [texts.inner(value) for value in others if value]
     sign = _SIGNS.get(status, "☐")
     return f"<li>{sign} {texts.inner(status)}: {' · '.join(words)}\n"

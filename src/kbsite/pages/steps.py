@@ -213,11 +213,17 @@ def more_recorded(step: Step) -> Mapping[str, object] | str:
     if isinstance(recorded, str):
         return recorded
     left = {k: v for k, v in recorded.items() if not _is_told(step, k, v)}
+    if all(value in _NOTHING for value in left.values()):
+        return ""
     stdout = left.get("stdout")
     alone = not any(isinstance(v, str) and v for k, v in left.items() if k != "stdout")
     if alone and isinstance(stdout, str) and len(stdout) > len(result.output):
         return stdout
     return left
+
+
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+"""What there is nothing to read in."""
 
 
 def _is_told(step: Step, key: str, value: object) -> bool:
