@@ -237,6 +237,15 @@ def test_in_a_low_window_no_bar_takes_the_room_to_read(
     expect(page.locator("#query")).to_be_in_viewport()
 
 
+def test_the_list_of_keys_is_not_wider_than_a_small_phone(open_run: Open) -> None:
+    page = open_run(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
+    page.locator("#help-button").tap()
+    keys = page.locator("#help")
+    expect(keys).to_be_in_viewport()
+
+    assert keys.evaluate("held => held.scrollWidth - held.clientWidth") == 0
+
+
 @pytest.mark.parametrize("width", [320, 390, 700, 1400])
 def test_a_browser_leads_to_right_below_the_bars(open_run: Open, width: int) -> None:
     """Anchors, find in page and focus by Tab: none of them asks a script where bars end."""
