@@ -256,6 +256,18 @@ def test_a_plan_is_a_list_of_its_points_with_all_that_they_say() -> None:
     assert "newTodos" not in html
 
 
+def test_how_a_thought_begins_is_told_where_it_is_folded_and_found_once() -> None:
+    thought = Thought(source=at(1), text='\n\n## **Look** at `a_b` <i> "x"\nThen run it.')
+    (html,) = shown([thought])
+    summary = html5lib.parseFragment(html, namespaceHTMLElements=False).find(".//summary")
+
+    assert summary is not None
+    assert summary.get("data-begins") == 'Look at a_b <i> "x"'
+    assert "".join(summary.itertext()) == "thinks 4 lines"
+    (html,) = shown([replace(thought, text="word " * 99)])
+    assert f'data-begins="{"word " * 20}…"' in html
+
+
 def test_a_plan_of_points_that_are_done_or_not_is_a_list_of_them() -> None:
     points = [{"text": "look", "completed": True}, {"text": "run", "completed": False}]
     plan = call(1, tool="todo_list", tool_kind=ToolKind.PLAN, arguments={"items": points})

@@ -167,11 +167,26 @@ def _thought(step: Step, reading: Reading) -> Iterator[str]:
     assert isinstance(thought, Thought)
     if thought.text:
         body = pieces.prose(thought.text, step.anchor, reading)
-        told = pieces.lines(thought.text)
-        yield f"<details><summary><b>thinks</b> {told}</summary>{body}</details>"
+        told, begins = pieces.lines(thought.text), texts.plain(_begins(thought.text))
+        yield f'<details><summary data-begins="{begins}"><b>thinks</b> {told}</summary>'
+        yield f"{body}</details>"
     else:
         why = "the text is encrypted" if thought.encrypted else "the CLI left the text out"
         yield f"<p class=dim><b>thinks</b> {why}"
+
+
+def _begins(text: str) -> str:
+    """The first words of a text in Markdown, for who has it folded; a page draws them.
+
+    They are no text of the page: what is looked for would be found twice.
+    """
+    line = next((line for line in text.split("\n") if line.strip()), "")
+    told = line.strip(" #>*").replace("**", "").replace("`", "")
+    return told if len(told) <= _FIRST_WORDS else f"{told[:_FIRST_WORDS]}…"
+
+
+_FIRST_WORDS = 100
+"""Characters of them."""
 
 
 def _notice(step: Step, reading: Reading) -> Iterator[str]:
