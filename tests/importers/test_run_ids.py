@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbsite.errors import UsageError
-from kbsite.importers.run_ids import board_name, free_run_id, is_safe
+from kbsite.importers.run_ids import begun_run, board_name, free_run_id, is_safe
 from kbsite.model.slugs import slug
+from kbsite.store.folders import new_run_folder
 from tests.conftest import MakeRun
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -99,6 +100,44 @@ def test_a_run_of_another_board_takes_its_name(tmp_path: Path) -> None:
     board = tmp_path / "runs" / "demo"
     assert free_run_id(board, STARTED, "claude", "m", "add") == f"{base}-2"
     assert free_run_id(tmp_path / "elsewhere" / "demo", STARTED, "claude", "m", "add") == base
+
+
+def test_a_run_that_is_still_written_takes_its_name(tmp_path: Path) -> None:
+    """It was told to be deleted, under the hands of another import."""
+    base, board = "20260102_030405_claude_m_add", tmp_path / "runs" / "demo"
+    (tmp_path / "runs" / "other" / f"{base}-2.partial").mkdir(parents=True)
+    first, partial = begun_run(board, STARTED, "claude", "m", "add")
+    second, other = begun_run(board, STARTED, "claude", "m", "add")
+
+    assert (first, second) == (base, f"{base}-3")
+    assert (partial.name, other.name) == (f"{base}.partial", f"{base}-3.partial")
+
+
+def test_of_two_imports_that_take_a_name_at_once_the_second_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, board = "20260102_030405_claude_m_add", tmp_path / "demo"
+
+    def late(board: Path, run_id: str) -> Path:
+        if run_id == base:
+            new_run_folder(board, run_id)
+        return new_run_folder(board, run_id)
+
+    monkeypatch.setattr("kbsite.importers.run_ids.new_run_folder", late)
+
+    assert begun_run(board, STARTED, "claude", "m", "add")[0] == f"{base}-2"
+
+
+def test_what_is_wrong_with_a_free_name_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> Path:
+        raise UsageError("no")
+
+    monkeypatch.setattr("kbsite.importers.run_ids.new_run_folder", refused)
+
+    with pytest.raises(UsageError, match="no"):
+        begun_run(tmp_path / "demo", STARTED, "claude", "m", "add")
 
 
 @pytest.mark.parametrize("problem", ["", "..", "../x", "a/b", "a b", "x" * 201])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kbsite.errors import UsageError
-from kbsite.importers.run_ids import board_name, free_run_id
+from kbsite.importers.run_ids import begun_run, board_name
 from kbsite.importers.transcript import (
     copy,
     cost_source,
@@ -24,7 +24,6 @@ from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Refused, Stored, contents
-from kbsite.store.folders import new_run_folder
 from kbsite.store.manifests import complete
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
@@ -94,8 +93,7 @@ def import_capture(folder: Path, out: Path, facts: Facts | None = None) -> Impor
     if shown is None:
         raise UsageError(f"{folder}: no transcript of {harness!r} to show in it")
     model = facts.model or told_model(shown)
-    run_id = free_run_id(out, shown.first, harness, model, facts.problem)
-    partial = new_run_folder(out, run_id)
+    run_id, partial = begun_run(out, shown.first, harness, model, facts.problem)
     for file in kept:
         copy(file.path, partial / file.name)
     run = replace(_run(meta, shown, facts), id=run_id, board=board, harness=harness, model=model)

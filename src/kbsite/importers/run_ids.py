@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug, slug
-from kbsite.store.folders import PARTIAL
+from kbsite.store.folders import PARTIAL, new_run_folder
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import MANIFEST, RUN, run_folders
@@ -28,6 +28,32 @@ def free_run_id(
     board: Path, started: datetime | None, harness: str, model: str, problem: str
 ) -> str:
     """The id of a run that neither the board's folder nor one of another board holds yet."""
+    return _free_id(board, started, harness, model, problem, [""])
+
+
+def begun_run(
+    board: Path, started: datetime | None, harness: str, model: str, problem: str
+) -> tuple[str, Path]:
+    """A free id of a run, and its fresh folder: `<run-id>.partial`, until it is whole.
+
+    Of several imports at once each has an id of its own; so has one after another was broken off.
+    """
+    name = ""
+    while True:
+        before, name = name, _free_id(board, started, harness, model, problem, ["", PARTIAL])
+        try:
+            return name, new_run_folder(board, name)
+        except UsageError:
+            # Somebody else took it a moment ago; whoever finds it free still is told what is wrong.
+            if name == before:
+                raise
+
+
+def _free_id(
+    board: Path, started: datetime | None, harness: str, model: str, problem: str,
+    ends: Sequence[str],
+) -> str:  # fmt: skip
+    """A run's id that no folder has, with none of some ends of its name."""
     if not is_safe(problem):
         message = f"{problem!r} is no id of a problem; use letters, digits, hyphens and dots"
         raise UsageError(message)
@@ -39,7 +65,8 @@ def free_run_id(
 
     def taken(number: int) -> bool:
         name = named(number)
-        return os.path.lexists(board / name) or any(boards.glob(f"*/{name}"))
+        at_boards = (any(boards.glob(f"*/{name}{end}")) for end in ends)
+        return os.path.lexists(board / name) or any(at_boards)
 
     name = named(_free(taken))
     if not is_safe(name):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from kbsite import harnesses
 from kbsite.errors import FULL, InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, LONGEST, Record, lines, parsed, records, spread
-from kbsite.importers.run_ids import board_name, free_run_id
+from kbsite.importers.run_ids import begun_run, board_name
 from kbsite.model.event import Event, Finish, Malformed, Session
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
@@ -25,7 +25,7 @@ from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.model.usage import BY_MESSAGE, OWN_TOTAL
 from kbsite.store.files import Stored
-from kbsite.store.folders import filled, new_run_folder
+from kbsite.store.folders import filled
 from kbsite.store.manifests import complete
 from kbsite.store.records import InvalidFileError
 from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
@@ -96,10 +96,9 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
     if shown is None:
         raise InputError("no transcript to show in it", path=files[0])
     model = model or told_model(shown)
-    run_id = free_run_id(out, shown.first, wrote, model, problem)
     run = Run(
         format=FORMAT,
-        id=run_id,
+        id="",
         board=name,
         problem=problem,
         problem_hash=beside.problem_hash,
@@ -124,11 +123,11 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
     copies = {f"{TRANSCRIPT}{file.name}": Path(file.path) for file in held}
     if beside.solution:
         copies[SOLUTION] = beside.solution
-    partial = new_run_folder(out, run_id)
+    run_id, partial = begun_run(out, shown.first, wrote, model, problem)
     with filled(partial):
         for name, source in copies.items():
             copy(source, partial / name)
-        return complete(partial, run, None)
+        return complete(partial, replace(run, id=run_id), None)
 
 
 def _notes(shown: Transcript, beside: Beside, sessions: Sequence[str]) -> tuple[str, ...]:
