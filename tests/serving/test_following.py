@@ -186,6 +186,20 @@ def test_runs_that_were_away_are_followed_again(
     assert b"Said anew." in (settings.out / "runs" / run.name / "index.html").read_bytes()
 
 
+def test_a_page_that_goes_away_at_once_is_no_failure(
+    server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a reader who reloads while the page before is still asking."""
+    at_once = b"\1\0\0\0\0\0\0\0"  # struct linger: a reset, and not what ends in good order
+    for _ in range(200):
+        with socket.create_connection(server.address, timeout=PATIENCE) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            connection.sendall(b"GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    server.get()
+
+    assert caplog.records == []
+
+
 def test_pages_are_given_a_script_that_the_policy_allows(server: Running) -> None:
     server.built()
     page, script = server.get("/"), server.get("/-/live.js")

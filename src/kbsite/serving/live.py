@@ -82,9 +82,9 @@ class Live:
         response = web.StreamResponse(
             headers={hdrs.CONTENT_TYPE: "text/event-stream", hdrs.CACHE_CONTROL: "no-store"}
         )
-        await response.prepare(request)
-        # A page that went away hears nothing more.
+        # A page that went away hears nothing more, or nothing at all.
         with contextlib.suppress(ConnectionResetError):
+            await response.prepare(request)
             await self._tell(response)
         return response
 
