@@ -34,6 +34,7 @@ from tests.trees import tree
 from tests.verifying.published import EARLIER, LEAK, QUOTE, TRANSCRIPT, URL
 
 ALLOWED = "sk-what-nobody-else-shall-know"
+ROBOTS = '<meta name="robots" content="noindex, noai">'
 HOSTILE = "<script>alert(1)</script>\"'&=cmd"
 
 
@@ -225,6 +226,36 @@ def test_the_sitemap_names_pages_that_are_there(out: Path) -> None:
     for address in named:
         assert (out / address.removeprefix(URL) / "index.html").is_file(), address
     assert f"Sitemap: {URL}sitemap.xml" in (out / "robots.txt").read_text()
+
+
+def test_a_site_that_asks_not_to_be_listed_does_so_on_each_page(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, site={"url": URL, "robots": "noindex, noai"})
+    make_run(settings.runs / "demo", transcript=TRANSCRIPT)
+    out = build(settings).out
+    pages = [page for page in out.rglob("*.html") if page.name != "404.html"]
+    asked = [page for page in pages if ROBOTS in page.read_text("utf-8")]
+
+    assert len(pages) > 10
+    assert asked == pages
+    assert "Sitemap" not in (out / "robots.txt").read_text()
+    assert not list(out.glob("sitemap*"))
+    assert [one for one in lint(out) if one.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize(("robots", "there"), [("noai", True), ("index, None", False)])
+def test_a_sitemap_is_made_of_what_may_be_listed(
+    robots: str, there: bool, tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    out = build(make_settings(tmp_path, site={"url": URL, "robots": robots})).out
+
+    assert (out / "sitemap.xml").exists() == there
+    assert ("Sitemap: " in (out / "robots.txt").read_text()) == there
+
+
+def test_a_site_that_asks_crawlers_for_nothing_says_nothing(out: Path) -> None:
+    assert 'name="robots"' not in (out / "index.html").read_text("utf-8")
 
 
 def test_the_sitemap_tells_the_day_on_which_a_run_was_made_or_judged_last(

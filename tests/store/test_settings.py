@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -38,6 +39,14 @@ def test_an_empty_file_is_told_of(tmp_path: Path) -> None:
     path = tmp_path / "kbsite.yaml"
     path.write_text("# nothing yet\n")
     with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:1: expected keys and values"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize("robots", ["noindex noai", "noindex,", '"><script>', "a\\nb"])
+def test_what_asks_crawlers_for_nothing_is_told_with_its_line(robots: str, tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"title: x\nrobots: {json.dumps(robots)}\n")
+    with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:2: robots: expected words for"):
         read_settings(path)
 
 

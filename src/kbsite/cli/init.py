@@ -31,6 +31,8 @@ about: |
 
 # Where the site will stand; a sitemap and cards for links are made only then.
 # url: https://bench.example.org/
+# What each page asks of crawlers, so that solutions stay out of what models are trained on.
+# robots: noindex, noai
 
 boards:
   # The runs in runs/{board}/, on the page {board}/.

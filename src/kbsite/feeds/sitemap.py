@@ -60,10 +60,12 @@ def _listed(outer: str, entries: Sequence[str]) -> str:
     return head + "".join(f"{entry}\n" for entry in entries) + f"</{outer}>\n"
 
 
-def robots(base: str) -> str:
+def robots(base: str, *, listed: bool = True) -> str:
     """robots.txt: pages may be read, the runs' raw files need not be.
 
-    Its paths begin at the root of the host, wherever the site stands.
+    Its paths begin at the root of the host, wherever the site stands. Pages that are not to be
+    listed may be read as well: they say so themselves.
     """
     at = urlsplit(base).path
-    return f"User-agent: *\nDisallow: {at}runs/*/raw/\n\nSitemap: {base}sitemap.xml\n"
+    told = f"\nSitemap: {base}sitemap.xml\n" if listed else ""
+    return f"User-agent: *\nDisallow: {at}runs/*/raw/\n{told}"

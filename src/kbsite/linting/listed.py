@@ -12,6 +12,7 @@ from kbsite.feeds.table import csv_rows
 from kbsite.linting.addresses import Inside, Outside, resolved
 from kbsite.linting.site import BuiltSite
 from kbsite.linting.tables import BOARD
+from kbsite.model.config import may_be_listed
 from kbsite.model.finding import Finding, Severity
 from kbsite.pages.data import CSV, FEED, LEADERBOARD, SITE
 from kbsite.pages.page import INDEX
@@ -81,7 +82,7 @@ def _feed(site: BuiltSite) -> Iterator[Finding]:
 
 
 def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
-    if site.base and SITEMAP not in site.files:
+    if site.base and SITEMAP not in site.files and may_be_listed(_asked(site)):
         message = f"missing; {SITE} says that the site stands at {site.base}"
         yield Finding(Severity.ERROR, SITEMAP, message)
     told = re.findall(r"(?mi)^\s*sitemap:\s*(\S+)", site.text(_ROBOTS))
@@ -95,6 +96,15 @@ def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
             yield root
         elif root is not None:
             yield from _places_of(site, path, root, seen)
+
+
+_ASKED = re.compile(r'<meta name="robots" content="([^"]*)">')
+
+
+def _asked(site: BuiltSite) -> str:
+    """What the first page asks of crawlers."""
+    found = _ASKED.search(site.text(INDEX))
+    return found[1] if found else ""
 
 
 def _places_of(

@@ -135,6 +135,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """Markdown: whom to write to."""
     url: str = ""
     """Where the site will be published; sitemap.xml and cards for links are made only then."""
+    robots: str = ""
+    """What each page asks of crawlers, such as "noindex, noai"; empty: nothing."""
     runs: str = "runs"
     """Folder of the runs, from the folder that kbsite.yaml stands in; or the URL of a bucket."""
     problems: str = "problems"
@@ -159,6 +161,12 @@ class Config(Struct, frozen=True, kw_only=True):
     redact: Redact = Redact()
     leaks: tuple[Leak, ...] = ()
     """What audits name under `leak`."""
+
+
+def may_be_listed(robots: str) -> bool:
+    """Whether pages that ask this of crawlers may be found by search engines."""
+    asked = {one.strip().lower() for one in robots.split(",")}
+    return not asked & {"noindex", "none"}
 
 
 def published_base(url: str) -> str:

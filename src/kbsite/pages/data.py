@@ -15,7 +15,7 @@ from kbsite.errors import MachineError
 from kbsite.feeds import atom, bundles, parquet, sitemap, table
 from kbsite.feeds.leaderboard import latest, leaderboard, listed_board
 from kbsite.model.board import Board
-from kbsite.model.config import Config
+from kbsite.model.config import Config, may_be_listed
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
 from kbsite.pages import listing, methodology
@@ -77,7 +77,8 @@ def pages(site: Site) -> Iterator[Page]:
         yield Page(f"data/boards/{board.config.id}/card.svg", partial(_board_card, site, board))
     for stored in site.every_run:
         yield run_card(site, stored)
-    yield Page("sitemap.xml", partial(_places, site))
+    listed = may_be_listed(site.config.robots)
+    yield Page("sitemap.xml" if listed else "robots.txt", partial(_places, site, listed=listed))
 
 
 def _bundles(site: Site) -> Iterator[Page]:
@@ -256,8 +257,8 @@ def _config(config: Config) -> Config:
     """What is shown of kbsite.yaml anyway: no folder, and nothing that says what is hidden."""
     return Config(
         title=config.title, tagline=config.tagline, about=config.about, contact=config.contact,
-        url=config.url, search=config.search, bundles=config.bundles, boards=config.boards,
-        leaks=config.leaks,
+        url=config.url, robots=config.robots, search=config.search, bundles=config.bundles,
+        boards=config.boards, leaks=config.leaks,
     )  # fmt: skip
 
 
@@ -275,8 +276,11 @@ def _board_card(site: Site, board: Board, renderer: Renderer) -> Iterator[File]:
     yield from board_card(site, board)
 
 
-def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
+def _places(site: Site, renderer: Renderer, *, listed: bool) -> Iterator[File]:  # noqa: ARG001
     base = base_url(site)
+    yield File("robots.txt", sitemap.robots(base, listed=listed))
+    if not listed:
+        return
     addresses = [canonical(site, path) for path in _own_pages(site)]
     changed = {
         canonical(site, run_path(one.run.id)): day
@@ -285,7 +289,6 @@ def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
     }
     for path, text in sitemap.sitemaps(addresses, base, changed).items():
         yield File(path, text)
-    yield File("robots.txt", sitemap.robots(base))
 
 
 def _own_pages(site: Site) -> list[str]:

@@ -122,9 +122,17 @@ def _unfit(path: Path, config: Config) -> Iterator[InvalidFileError]:
         yield wrong(path, "most_file_bytes", message)
     if config.jobs < 0:
         yield wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
+    yield from _untold(path, config)
+
+
+def _untold(path: Path, config: Config) -> Iterator[InvalidFileError]:
+    """Where what is told to readers and crawlers is none of what they understand."""
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
         yield wrong(path, "url", message)
+    if not _ROBOTS.fullmatch(config.robots):
+        message = "expected words for crawlers with commas between them, as in noindex, noai"
+        yield wrong(path, "robots", message)
 
 
 def _misplaced(path: Path, config: Config) -> Iterator[InvalidFileError]:
@@ -154,6 +162,9 @@ def _is_address(url: str) -> bool:
 
 
 _NO_ADDRESS = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}?#]")
+
+
+_ROBOTS = re.compile(r"(?:[A-Za-z0-9:_-]+(?: *, *[A-Za-z0-9:_-]+)*)?")
 
 
 def wrong(path: Path, key: str, message: str) -> InvalidFileError:
