@@ -107,10 +107,10 @@ def test_a_boards_first_screen_leads_to_its_data_and_to_how_they_are_made(out: P
     tree = html5lib.parse(page.partition('id="grid"')[0], namespaceHTMLElements=False)
     links = {"".join(link.itertext()): link.get("href") for link in tree.find(".//main").iter("a")}
 
-    assert links["this board"] == "../data/boards/demo/leaderboard.json"
-    assert links["all runs"] == "../data/runs.csv"
-    assert links["How a number is made"] == "../methodology/index.html"
-    assert all((out / "demo" / links[name]).is_file() for name in ("this board", "all runs"))
+    assert links["[json]"] == "../data/boards/demo/leaderboard.json"
+    assert links["[csv]"] == "../data/runs.csv"
+    assert links["[methodology]"] == "../methodology/index.html"
+    assert all((out / "demo" / links[name]).is_file() for name in ("[json]", "[csv]"))
 
 
 def test_tables_list_the_runs_of_runs_json(out: Path) -> None:
