@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 from urllib.parse import quote
 
 from kbsite.errors import MachineError
@@ -101,19 +102,18 @@ def index(site: Site, out: Path) -> int:
     The same pages make the same index, to the byte. MachineError if Pagefind cannot be run.
     """
     program = executable()
-    copies, made = out / f"{FOLDER}.partial" / "pages", out / f"{FOLDER}.partial" / "index"
-    copies.mkdir(parents=True)
+    copies = out / f"{FOLDER}.partial"
     folders = []
     for count, page in enumerate(_pages(site, out), start=1):
         text = (out / page.file).read_text("utf-8")
         folders.append(copies / f"{count:07}")
         write_text(folders[-1] / f"{count:07}.html", _marked(text, page))
-    _run(program, folders, made)
-    (out / FOLDER).mkdir()
-    for path in sorted(made.iterdir()):
-        if path.is_dir() or path.name in _NEEDED or path.suffix == ".pf_meta":
-            path.rename(out / FOLDER / path.name)
-    shutil.rmtree(copies.parent)
+    copies.mkdir(parents=True, exist_ok=True)
+    made = _made(program, folders, copies)
+    shutil.rmtree(copies)
+    for path, data in sorted(made.items()):
+        if "/" in path or path in _NEEDED or path.endswith(".pf_meta"):
+            write_bytes(out / FOLDER / path, data)
     _settle(out / FOLDER)
     return len(folders)
 
@@ -123,10 +123,10 @@ def scripts(folder: Path) -> tuple[str, Mapping[str, bytes]]:
 
     MachineError if Pagefind cannot be run.
     """
-    write_text(folder / "pages" / INDEX, '<!doctype html><html lang="en"><body>word')
-    _run(executable(), [folder / "pages"], folder / "index")
-    held = {name: (folder / "index" / name).read_bytes() for name in SCRIPTS}
-    return str(json.loads((folder / "index" / ENTRY).read_bytes())["version"]), held
+    write_text(folder / INDEX, '<!doctype html><html lang="en"><body>word')
+    made = _made(executable(), [folder], folder)
+    held = {name: made[name] for name in SCRIPTS}
+    return str(json.loads(made[ENTRY])["version"]), held
 
 
 def _settle(folder: Path) -> None:
@@ -186,36 +186,44 @@ def _end(data: bytes, at: int) -> int:
             return body
 
 
-def _run(program: Path, folders: Sequence[Path], made: Path) -> None:
-    """Have the pages of folders indexed one after the other, as they are given.
+def _made(program: Path, folders: Sequence[Path], here: Path) -> Mapping[str, bytes]:
+    """The files of an index of the pages of folders, one after the other as they are given.
 
     Left to find pages itself, Pagefind numbers them as the file system lists them: each file system
-    does so in its own way, and the same pages had another index on another machine.
+    does so in its own way, and the same pages had another index on another machine. Asked to write
+    the files itself, it says so and ends before all of them are whole.
     """
     asked: list[Mapping[str, object]] = [
         {"type": "NewIndex", "config": {"exclude_selectors": [_NO_TEXT]}},
         *({"type": "AddDir", "index_id": 0, "path": str(path.absolute())} for path in folders),
-        {"type": "WriteFiles", "index_id": 0, "output_path": str(made.absolute())},
+        {"type": "GetFiles", "index_id": 0},
     ]
-    wrong = ""
+    answers: list[dict[str, Any]] = []
     with TemporaryFile() as stderr:
         # It would take options from its environment and from the folder that it is started in.
         with (
             suppress(BrokenPipeError),  # it ended: its exit code says why
             subprocess.Popen(  # noqa: S603 - a program of our own choice, and no text of a run
-                [str(program.absolute()), "--service"], cwd=made.parent, env={},
+                [str(program.absolute()), "--service"], cwd=here, env={},
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
             ) as process,
         ):  # fmt: skip
-            wrong = _failure(process, asked)
+            answers = _answers(process, asked)
         stderr.seek(0)
-        told = wrong or stderr.read().decode("utf-8", "replace").strip()[-500:]
-    if process.returncode != 0 or wrong or not (made / _NEEDED[0]).is_file():
-        raise MachineError(f"{program} failed with exit code {process.returncode}: {told}")
+        told = stderr.read().decode("utf-8", "replace").strip()[-500:]
+    wrong = next((str(one["message"]) for one in answers if one["type"] == "Error"), "")
+    files = next((one["files"] for one in answers if one["type"] == "GetFiles"), ())
+    made = {one["path"]: b64decode(one["content"]) for one in files}
+    if process.returncode != 0 or wrong or ENTRY not in made:
+        message = f"{program} failed with exit code {process.returncode}: {wrong or told}"
+        raise MachineError(message)
+    return made
 
 
-def _failure(process: subprocess.Popen[bytes], asked: Sequence[Mapping[str, object]]) -> str:
-    """What Pagefind says went wrong of what it is asked for, once all of it is answered.
+def _answers(
+    process: subprocess.Popen[bytes], asked: Sequence[Mapping[str, object]]
+) -> list[dict[str, Any]]:
+    """What Pagefind says to all that it is asked, as far as it comes.
 
     It ends when its stdin is closed, also that of a build that was killed.
     """
@@ -225,11 +233,11 @@ def _failure(process: subprocess.Popen[bytes], asked: Sequence[Mapping[str, obje
         message = json.dumps({"message_id": number, "payload": payload}).encode()
         process.stdin.write(b64encode(message) + b",")
     process.stdin.flush()
-    answers = b""
-    while answers.count(b",") < len(asked) and (more := os.read(process.stdout.fileno(), 1 << 16)):
-        answers += more
-    told = (json.loads(b64decode(answer))["payload"] for answer in answers.split(b",")[:-1])
-    return next((str(one["message"]) for one in told if one["type"] == "Error"), "")
+    told, held = 0, bytearray()
+    while told < len(asked) and (more := os.read(process.stdout.fileno(), 1 << 16)):
+        told += more.count(b",")
+        held += more
+    return [json.loads(b64decode(one))["payload"] for one in bytes(held).split(b",")[:-1]]
 
 
 def _pages(site: Site, out: Path) -> Iterator[Indexed]:
