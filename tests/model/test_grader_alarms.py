@@ -85,3 +85,9 @@ def test_what_is_said_alike_of_several_shapes_is_told_once_with_each_figure() ->
 )  # fmt: skip
 def test_no_word_of_what_a_grader_says_is_lost(sentences: list[str], told: list[str]) -> None:
     assert gathered(sentences, 105) == told
+
+
+def test_what_is_too_long_to_be_told_of_several_shapes_is_not_looked_through() -> None:
+    long = [f"{shape}: {'1' * 3_000_000}" for shape in "ab"]
+
+    assert gathered(long, 300) == long

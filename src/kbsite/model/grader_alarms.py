@@ -78,8 +78,9 @@ def gathered(sentences: Iterable[str], longest: int) -> list[str]:
     found: dict[tuple[bool, str], list[list[tuple[str, str]]]] = {}
     for sentence in sentences:
         shape, colon, said = sentence.partition(": ")
-        figures = _FIGURE.findall(said)
-        whole = not colon or len(figures) != 1
+        # One that is too long is not looked at: a run can say anything, of any length.
+        figures = _FIGURE.findall(said) if colon and len(sentence) <= longest else []
+        whole = len(figures) != 1
         groups = found.setdefault((whole, sentence if whole else _FIGURE.sub(_PLACE, said)), [])
         one = (sentence, "") if whole else (shape, figures[0])
         if not whole and groups and len(_as_one(said, [*groups[-1], one])) <= longest:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import count, takewhile
 from unicodedata import bidirectional
 
 from markdown_it import MarkdownIt
@@ -213,7 +213,8 @@ def _turn(tokens: Sequence[Token], idx: int) -> None:
 
 def _heads(tokens: Sequence[Token], idx: int) -> Iterator[str]:
     """The words of what heads the columns of a table that starts at a place."""
-    for token in takewhile(lambda token: token.type != "thead_close", tokens[idx:]):
+    head = takewhile(lambda token: token.type != "thead_close", map(tokens.__getitem__, count(idx)))
+    for token in head:
         if token.type == "inline":
             yield "".join(part.content for part in token.children or () if part.type in _WORDS)
 
