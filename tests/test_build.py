@@ -425,6 +425,31 @@ def test_a_site_outlives_runs_that_are_all_gone_at_once(
     assert not list(settings.out.glob("runs/*/index.html"))
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_site_outlives_runs_that_go_while_pages_are_made_of_them(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, *, fresh: bool
+) -> None:
+    """As a disk goes that is taken off: pages that could not be made would stand meanwhile."""
+    settings, away = make_settings(tmp_path), tmp_path / "away"
+    make_run(settings.runs / "demo", run_id="one")
+    stood = tree(build(settings).out)
+    make_run(settings.runs / "demo", run_id="two")
+
+    def take_off(*_: object) -> None:
+        if settings.runs.exists():
+            settings.runs.rename(away)
+
+    for memory in (None, Memory()):
+        with pytest.raises(InputError, match=f"^{settings.runs}: went while a site was made of it"):
+            build(settings, take_off, fresh=fresh, memory=memory)
+        assert tree(settings.out) == stood
+        assert not list(tmp_path.glob("*.partial"))
+        away.rename(settings.runs)
+    built = build(settings, memory=memory)
+    assert not built.findings
+    assert tree(built.out) == tree(build(override(settings, None, None, tmp_path / "other")).out)
+
+
 def test_a_board_whose_folder_of_runs_is_gone_is_told(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

@@ -282,16 +282,14 @@ def _refuse_lost(runs: Path, before: Iterable[str]) -> None:
 
     A disk that was not mounted, a path with a slip in it: nobody means to publish that.
     """
-    is_there = runs.is_dir()
-    if is_there and any(runs.iterdir()):
-        return
-    from kbsite.store.run_folders import RUN
+    from kbsite.store.run_folders import are_lost
 
-    if not any(path.endswith(f"/{RUN}") for path in before):
+    if not are_lost(runs, before):
         return
+    left = "nothing is in it" if runs.is_dir() else "no such folder"
     message = (
-        f"{'nothing is in it' if is_there else 'no such folder'}, and the site that stands has "
-        "runs. It stays as it is: bring them back, or say with --fresh that there are none"
+        f"{left}, and the site that stands has runs. It stays as it is: bring them back, or say "
+        "with --fresh that there are none"
     )
     raise InputError(message, path=runs)
 

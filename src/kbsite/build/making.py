@@ -14,7 +14,7 @@ from msgspec import structs
 from kbsite import __version__
 from kbsite.ahead import Ahead
 from kbsite.beside import beside
-from kbsite.errors import FULL
+from kbsite.errors import FULL, InputError
 from kbsite.hiding import Hiding, Looked
 from kbsite.hiding.told import counts, redactions, unwanted
 from kbsite.lookout import Lookout
@@ -28,7 +28,7 @@ from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of
 from kbsite.store import spares
 from kbsite.store.inputs import Input
-from kbsite.store.run_folders import FLOORS, vanished
+from kbsite.store.run_folders import FLOORS, are_lost, vanished
 from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings
 from kbsite.store.steady import in_doubt
@@ -92,6 +92,7 @@ def make(
         )  # fmt: skip
         with _leaving_room(output):
             findings = [*site.findings, *making.make(tick)]
+            _refuse_lost(settings.runs, now, output)
             _publish(making, known.pages if before.code == code else {})
         standing = structs.replace(
             now,
@@ -116,6 +117,17 @@ def _seen(settings: Settings, hiding: Hiding, making: PageMaking, since: int) ->
     if settings.problems.is_dir():
         read.add(settings.problems)
     return in_doubt(held, read, vanished(held, settings.runs, hiding.folders or ()), since)
+
+
+def _refuse_lost(runs: Path, now: Standing, output: Output) -> None:
+    """Raise InputError where all runs went while pages were made of them: these say so, and stay.
+
+    As a disk goes that is taken off, or whose server does not answer.
+    """
+    if are_lost(runs, now.inputs):
+        output.abandon()
+        message = "went while a site was made of it; what stood stays: bring it back, build again"
+        raise InputError(message, path=runs)
 
 
 @contextmanager

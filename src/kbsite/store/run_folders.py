@@ -65,6 +65,13 @@ OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
 
+def are_lost(runs: Path, seen: Iterable[str]) -> bool:
+    """Whether nothing is in the folder where runs were `seen`, by the paths of their files."""
+    if runs.is_dir() and any(runs.iterdir()):
+        return False
+    return any(path.endswith(f"/{RUN}") for path in seen)
+
+
 def vanished(seen: Iterable[str], runs: Path, folders: Iterable[Path]) -> set[Path]:
     """The folders below `runs` in which files of runs were `seen`, and that are none of `folders`.
 
