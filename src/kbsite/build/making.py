@@ -92,8 +92,7 @@ def make(
         )  # fmt: skip
         with _leaving_room(output):
             findings = [*site.findings, *making.make(tick)]
-            _refuse_lost(settings.runs, now, output)
-            _publish(making, known.pages if before.code == code else {})
+            _publish(making, known.pages if before.code == code else {}, settings.runs)
         standing = structs.replace(
             now,
             marker=marker_of(out) or 0,
@@ -119,13 +118,13 @@ def _seen(settings: Settings, hiding: Hiding, making: PageMaking, since: int) ->
     return in_doubt(held, read, vanished(held, settings.runs, hiding.folders or ()), since)
 
 
-def _refuse_lost(runs: Path, now: Standing, output: Output) -> None:
+def _refuse_lost(runs: Path, making: PageMaking) -> None:
     """Raise InputError where all runs went while pages were made of them: these say so, and stay.
 
     As a disk goes that is taken off, or whose server does not answer.
     """
-    if are_lost(runs, now.inputs):
-        output.abandon()
+    if are_lost(runs, making.now.inputs):
+        making.prepared.output.abandon()
         message = "went while a site was made of it; what stood stays: bring it back, build again"
         raise InputError(message, path=runs)
 
@@ -215,11 +214,12 @@ def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:
         ahead.read(stored)
 
 
-def _publish(making: PageMaking, stood: Mapping[str, PageRecord]) -> None:
+def _publish(making: PageMaking, stood: Mapping[str, PageRecord], runs: Path) -> None:
     """Let what was made take the place of the site, with an index of its texts if it has one.
 
-    `stood` are the pages of that site, if this very code made it.
+    `stood` are the pages of that site, if this very code made it. InputError where `runs` went.
     """
+    _refuse_lost(runs, making)
     output, site = making.prepared.output, making.prepared.site
     if site.config.search:
         from kbsite import search

@@ -213,7 +213,7 @@ def more_recorded(step: Step) -> Mapping[str, object] | str:
     if isinstance(recorded, str):
         return recorded
     left = {k: v for k, v in recorded.items() if not _is_told(step, k, v)}
-    if all(value in _NOTHING for value in left.values()):
+    if _is_empty(left):
         return ""
     stdout = left.get("stdout")
     alone = not any(isinstance(v, str) and v for k, v in left.items() if k != "stdout")
@@ -222,8 +222,9 @@ def more_recorded(step: Step) -> Mapping[str, object] | str:
     return left
 
 
-_NOTHING: tuple[object, ...] = (None, "", [], {})
-"""What there is nothing to read in."""
+def _is_empty(recorded: Mapping[str, object]) -> bool:
+    """Whether there is nothing to read in any of it."""
+    return all(value in (None, "", [], {}) for value in recorded.values())
 
 
 def _is_told(step: Step, key: str, value: object) -> bool:
