@@ -71,12 +71,22 @@ def test_it_tells_the_address_what_it_built_and_what_is_wrong_and_ends_with_a_ke
     assert not _builders(settings.path.parent)
 
 
+@contextmanager
+def _hanging_up(how: signal.Handlers) -> Iterator[None]:
+    """Programs that are started meanwhile heed SIGHUP so, however the tests were started."""
+    before = signal.signal(signal.SIGHUP, how)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_nothing_goes_on_once_it_is_ended_within_a_build(
     settings: Settings, number: signal.Signals
 ) -> None:
     """SIGHUP comes of a terminal that is closed, or of a connection to it."""
-    with started(settings.path.parent, "--watch") as process:
+    with _hanging_up(signal.SIG_DFL), started(settings.path.parent, "--watch") as process:
         assert process.stdout
         process.stdout.readline()
         until(lambda: bool(_builders(settings.path.parent)))
@@ -89,19 +99,15 @@ def test_nothing_goes_on_once_it_is_ended_within_a_build(
 
 
 def test_nohup_keeps_it_when_the_terminal_is_closed(settings: Settings) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with started(settings.path.parent, "--watch") as process:
-            assert process.stdout
-            assert process.stderr
-            address = process.stdout.readline().strip()
-            process.send_signal(signal.SIGHUP)
-            while "built in" not in process.stderr.readline():
-                assert process.poll() is None
-            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-                assert b"A site" in answer.read()
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with _hanging_up(signal.SIG_IGN), started(settings.path.parent, "--watch") as process:
+        assert process.stdout
+        assert process.stderr
+        address = process.stdout.readline().strip()
+        process.send_signal(signal.SIGHUP)
+        while "built in" not in process.stderr.readline():
+            assert process.poll() is None
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            assert b"A site" in answer.read()
 
 
 def test_a_builder_whose_server_was_killed_ends_with_the_site_and_without_a_trace(
