@@ -132,7 +132,8 @@ def test_one_bad_run_stops_nothing_and_is_named_on_the_site(
     built = build(settings)
 
     assert (built.out / "runs" / good.name / "index.html").is_file()
-    assert not (built.out / "runs" / bad.name).exists()
+    assert [path.name for path in (built.out / "runs" / bad.name).iterdir()] == ["index.html"]
+    assert "left out" in (built.out / "runs" / bad.name / "index.html").read_text("utf-8")
     index = (built.out / "runs" / "index.html").read_text("utf-8")
     assert str(tmp_path) not in index
     assert f"runs/demo/{bad.name}/run.json: error:" in index

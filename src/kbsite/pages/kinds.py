@@ -17,6 +17,7 @@ from kbsite.pages import (
     explore,
     hardware,
     home,
+    left_out,
     methodology,
     missing,
     problem,
@@ -36,8 +37,8 @@ class PageModule(Protocol):
 
 
 ALL: list[PageModule] = [
-    home, board, run, runs, audits, compare, explore, problem, contenders, hardware, methodology,
-    data, missing,
+    home, board, run, left_out, runs, audits, compare, explore, problem, contenders, hardware,
+    methodology, data, missing,
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from kbsite.pages import listing
+from kbsite.pages.left_out import left_out
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
@@ -73,9 +74,15 @@ def _files(
         "sorts": COLUMNS,
         "groups": list(_groups(site, held)),
         "choices": listing.choices(site) if number == 1 else {},
+        "left_out": _left_out(site) if number == 1 else {},
     }
     path = page_path(number)
     yield File(path, renderer.page("pages/runs.html", path, values))
+
+
+def _left_out(site: Site) -> Mapping[str, str]:
+    """The runs that have a page for what is wrong with them, by the path of that."""
+    return {one.path: name for name, told in left_out(site).items() for one in told}
 
 
 def _groups(site: Site, runs: Sequence[StoredRun]) -> Iterator[Group]:

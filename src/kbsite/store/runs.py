@@ -173,6 +173,11 @@ def _shown(file: Stored, hidden: Hidden) -> Stored:
     return replace(file, name=name, hidden=spans, size=size)
 
 
+def is_safe(name: str) -> bool:
+    """Whether folders and files of a site can be called by an id."""
+    return _SAFE.fullmatch(name) is not None
+
+
 def _is_shut(name: str, refused: Iterable[Refused]) -> bool:
     """Whether a file is there, and nobody can read it."""
     return any(one.name == name and one.severity is Severity.ERROR for one in refused)
@@ -191,7 +196,7 @@ def _refuse_unsafe(run: Run, path: Path) -> None:
     unsafe = [
         (key, value)
         for key in ("board", "problem", "harness", "hardware")
-        if (value := getattr(run, key)) is not None and not _SAFE.fullmatch(value)
+        if (value := getattr(run, key)) is not None and not is_safe(value)
     ]
     if unsafe:
         lines = lines_of(read_text(path), [f".{key}" for key, _ in unsafe])
