@@ -12,7 +12,7 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.grade import Metrics, ShapeMetrics
-from kbsite.model.grader_alarms import gathered
+from kbsite.model.grader_alarms import SENTENCE, gathered
 from kbsite.model.samples import Spread
 from kbsite.model.status import Status
 from kbsite.store.run_folders import METRICS
@@ -36,9 +36,6 @@ DIGITS: Final = 5
 
 REMARKS: Final = 10
 """Alarms of a grader that are passed on; more of them say nothing more."""
-
-SENTENCE: Final = 300
-"""Characters of each."""
 
 FEW: Final = 5
 """Samples from which being all the same means something."""

@@ -260,8 +260,9 @@ class Board(Struct, frozen=True, kw_only=True):
 
         Cells of theirs show the highest score of all; where nothing has one, they passed the most.
         """
-        best, passed = self.best, self.most_passed
+        best = self.best
         if best is None:
+            passed = self.most_passed
             return [row.contender for row in self.rows if row.tally.passed == passed > 0]
         return [
             row.contender

@@ -8,6 +8,9 @@ from statistics import geometric_mean
 
 from kbsite.model.grade import ShapeMetrics
 
+SENTENCE = 300
+"""Characters of a sentence that is passed on, and of what is told of several shapes at once."""
+
 SUSPECT = 0.9
 """A fraction above this asks whether the vendor's library gets there too."""
 

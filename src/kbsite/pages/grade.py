@@ -11,7 +11,7 @@ from msgspec import Struct
 from kbsite.charts import Chart, grade_plot, samples_chart
 from kbsite.model.floor import Floor
 from kbsite.model.grade import Clocks, Metrics, OutputError, ShapeMetrics
-from kbsite.model.grader_alarms import gathered
+from kbsite.model.grader_alarms import SENTENCE, gathered
 from kbsite.model.problem import Regime
 from kbsite.pages.page import Site
 from kbsite.store.grades import EarlierGrade, earlier_grades
@@ -24,9 +24,6 @@ ROWS = 60
 
 MOST = 100
 """Alarms, proofs, facts and the like that are shown; a grade has a tenth of it."""
-
-SENTENCE = 300
-"""Characters of what is told of several shapes at once."""
 
 
 class Clock(Struct, frozen=True):

@@ -144,11 +144,10 @@ def _rate(hardware: Hardware, peak: Peak) -> Rate:
 def _measured(site: Site, name: str) -> list[Measured]:
     """What is told by all grades on some hardware, those of floors included, as these order it."""
     held: dict[str, list[tuple[float, str]]] = {}
-    for stored in site.every_run:
-        if stored.metrics.hardware == name:
-            for key, told in stored.metrics.anchors.items():
-                if key.endswith((BANDWIDTH, PRODUCTS)) and isfinite(told) and told > 0:
-                    held.setdefault(key, []).append((told, stored.run.id))
+    for stored in site.by_graded_hardware.get(name, ()):
+        for key, told in stored.metrics.anchors.items():
+            if key.endswith((BANDWIDTH, PRODUCTS)) and isfinite(told) and told > 0:
+                held.setdefault(key, []).append((told, stored.run.id))
     hardware = site.hardware[name]
     return [_rates(key, told, _stated(hardware, key)) for key, told in [*held.items()][:MOST_RATES]]
 

@@ -93,6 +93,15 @@ class Site:
         return found
 
     @cached_property
+    def by_graded_hardware(self) -> Mapping[str, Sequence[StoredRun]]:
+        """Every run that has a grade of some hardware, by that."""
+        found: dict[str, list[StoredRun]] = {}
+        for stored in self.every_run:
+            if stored.metrics.hardware is not None:
+                found.setdefault(stored.metrics.hardware, []).append(stored)
+        return found
+
+    @cached_property
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
         """All runs of the cell that a run belongs to, in order, by the run's id."""
         cells: dict[tuple[object, ...], list[StoredRun]] = {}
@@ -305,9 +314,9 @@ def board_path(board_id: str) -> str:
     return f"{board_id}/{INDEX}"
 
 
-def board_file(board: str) -> str:
+def board_file(board_id: str) -> str:
     """Where a board's own leaderboard.json stands."""
-    return f"data/boards/{board}/leaderboard.json"
+    return f"data/boards/{board_id}/leaderboard.json"
 
 
 def charts_path(board_id: str) -> str:

@@ -180,7 +180,7 @@ def _begins(text: str) -> str:
 
     They are no text of the page: what is looked for would be found twice.
     """
-    line = next((line for line in text.split("\n") if line.strip()), "")
+    line, _, _ = text.lstrip().partition("\n")
     told = line.strip(" #>*").replace("**", "").replace("`", "")
     return told if len(told) <= _FIRST_WORDS else f"{told[:_FIRST_WORDS]}…"
 

@@ -173,7 +173,7 @@ def _shown(file: Stored, hidden: Hidden) -> Stored:
     return replace(file, name=name, hidden=spans, size=size)
 
 
-def is_safe(name: str) -> bool:
+def fits_a_path(name: str) -> bool:
     """Whether folders and files of a site can be called by an id."""
     return _SAFE.fullmatch(name) is not None
 
@@ -196,7 +196,7 @@ def _refuse_unsafe(run: Run, path: Path) -> None:
     unsafe = [
         (key, value)
         for key in ("board", "problem", "harness", "hardware")
-        if (value := getattr(run, key)) is not None and not is_safe(value)
+        if (value := getattr(run, key)) is not None and not fits_a_path(value)
     ]
     if unsafe:
         lines = lines_of(read_text(path), [f".{key}" for key, _ in unsafe])

@@ -228,17 +228,14 @@ def _repeated(held: Row, child: str, data: Mapping[str, object], state: _State) 
     among them what the sub-agent said, which no row is about.
     """
     message = mapping(data.get("message"))
-    before = map(mapping, sequence(data.get("normalizedMessages")))
     own = text(message.get("uuid"))
-    unseen = [row for row in _until(own, before) if _is_new(row, state)]
+    told = map(mapping, sequence(data.get("normalizedMessages")))
+    before = takewhile(lambda row: row.get("uuid") != own, told)
+    unseen = [row for row in before if _is_new(row, state)]
     if not own or _is_new(message, state):
         unseen.append(message)
-    told = chain.from_iterable(_of_agent(held, child, row, state) for row in unseen)
-    yield from held.told(told, "progress/agent_progress")
-
-
-def _until(uuid: str, told: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    return takewhile(lambda row: row.get("uuid") != uuid, told)
+    steps = chain.from_iterable(_of_agent(held, child, row, state) for row in unseen)
+    yield from held.told(steps, "progress/agent_progress")
 
 
 def _is_new(row: Mapping[str, object], state: _State) -> bool:
