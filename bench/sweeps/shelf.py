@@ -74,8 +74,8 @@ def spoilt(run: Run, folder: Path) -> str | None:
     if run.end_reason is EndReason.SIGNAL:
         return "it was stopped from outside"
     there = [*folder.glob(SOLUTION), *(folder / SNAPSHOTS).glob("*.py")]
-    wrote = wrote_solution(path.relative_to(folder).as_posix() for path in there)
-    return run.broken_off(solution=wrote)
+    files = (path.relative_to(folder).as_posix() for path in there if path.is_file())
+    return run.broken_off(solution=wrote_solution(files))
 
 
 class Shelf:
