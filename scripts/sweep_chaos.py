@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -35,7 +35,7 @@ from random import Random
 
 import yaml
 
-from bench.sweeps.ledger import Ledger
+from bench.sweeps.ledger import Ledger, Try
 from bench.sweeps.shelf import Shelf
 from bench.sweeps.states import Kind, Outcome, State
 from bench.sweeps.tries import HIDDEN, Holder, alive, holder
@@ -63,6 +63,8 @@ class Report:
     """Sessions that were started, counted by the locks that their supervisors took."""
     lost: int = 0
     """Sessions that were started again, because they left nothing complete."""
+    not_begun: int = 0
+    """Tries in the ledger whose supervisor took no lock: a kill came before it."""
     aside: int = 0
     seconds: float = 0.0
     processor_seconds: float = 0.0
@@ -303,10 +305,9 @@ def inspect(place: Place, report: Report) -> None:
             wrong.append(f"{one.cell.key} has {per_cell[one.cell.key]} runs that count")
         elif one.run not in {run.name for run in runs if run.cell == one.cell.key}:
             wrong.append(f"{one.cell.key} has another run on disk than {one.run}")
-    _inspect_tries(place, report, [one.id for one in tries if one.kind is Kind.AGENT])
-    report.lost = sum(1 for one in tries if one.kind is Kind.AGENT and one.outcome is Outcome.LOST)
-    if report.lost > report.under_way_at_kills:
-        wrong.append(f"{report.lost} lost, {report.under_way_at_kills} under way at kills")
+    _inspect_tries(place, report, [one for one in tries if one.kind is Kind.AGENT])
+    if (ended := report.lost + report.not_begun) > report.under_way_at_kills:
+        wrong.append(f"{ended} lost, {report.under_way_at_kills} under way at kills")
     wrong += [f"{path} is left" for path in place.board.glob(f"*{PARTIAL}")]
     wrong += [str(each) for one in runs for each in manifest_findings(read_run(one.folder))]
     wrong += [f"cannot be read: {why}" for why in shelf.unread.values()]
@@ -314,7 +315,7 @@ def inspect(place: Place, report: Report) -> None:
     report.aside = len(list(aside.iterdir())) if aside.is_dir() else 0
 
 
-def _inspect_tries(place: Place, report: Report, known: list[str]) -> None:
+def _inspect_tries(place: Place, report: Report, known: Sequence[Try]) -> None:
     """Count what was started by the locks that it took: the ledger is not asked."""
     tries = place.board / HIDDEN / NAME / "tries"
     started = [
@@ -323,14 +324,16 @@ def _inspect_tries(place: Place, report: Report, known: list[str]) -> None:
     ]  # fmt: skip
     report.tries = len(started)
     report.wrong += [
-        f"{name} was started unknown to the ledger" for name in set(started) - set(known)
+        f"{name} was started unknown to the ledger"
+        for name in set(started) - {one.id for one in known}
     ]
-    with Ledger(place.board / HIDDEN / f"{NAME}.sqlite", time.time) as ledger:
-        for cell, times in Counter(name.partition("-")[0] for name in started).items():
-            lost = [one for one in ledger.tries(cell) if one.outcome is Outcome.LOST]
-            lost = [one for one in lost if one.kind is Kind.AGENT and one.id in started]
-            if times != len(lost) + 1:
-                report.wrong.append(f"{cell} was started {times} times, and lost {len(lost)} times")
+    lost = [one for one in known if one.outcome is Outcome.LOST]
+    again = Counter(one.cell for one in lost if one.id in started)
+    report.lost = again.total()
+    report.not_begun = len(lost) - report.lost
+    for cell, times in Counter(name.partition("-")[0] for name in started).items():
+        if times != again[cell] + 1:
+            report.wrong.append(f"{cell} was started {times} times, and lost {again[cell]} times")
 
 
 def left_behind(seconds: float = 30.0) -> dict[int, str]:
