@@ -17,7 +17,7 @@ from bench.sandbox.processes import family
 from kbsite import ahead, alarms
 from kbsite.ahead import Ahead
 from kbsite.build import Built, build
-from kbsite.engines import Engine, Here, Lost, copies, engine_of
+from kbsite.engines import Engine, Here, Lost, copies, crew, engine_of
 from kbsite.engines.copies import Copies
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.store.runs import StoredRun
@@ -227,6 +227,50 @@ def test_more_tasks_than_a_pipe_holds_are_all_done_in_other_processes(
         number: number * 2 for number in range(20_000)
     }
     assert os.getpid() not in {process for _, process in given.values()}
+
+
+def test_what_came_of_tasks_is_told_once_though_their_process_is_killed_before_it_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "LEAST", 1)
+    monkeypatch.setattr(crew, "_TELL_AFTER", 60.0)
+    marker = tmp_path / "killed"
+
+    def work(number: int) -> int:
+        if number == 150 and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * 2
+
+    told: list[tuple[int, int | Lost]] = []
+    Copies(2).each(work, range(200), [1] * 200, lambda *given: told.append(given))
+
+    assert marker.exists()
+    assert sorted(told) == [(number, number * 2) for number in range(200)]
+
+
+def test_small_tasks_are_told_together_and_long_ones_when_they_are_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(copies, "LEAST", 1)
+    heard: list[float] = []
+    each_one = crew.Crew._hear
+
+    def hear(one: crew.Crew[int, int], copy: crew._Copy, data: bytes) -> None:
+        heard.append(time.monotonic())
+        each_one(one, copy, data)
+
+    monkeypatch.setattr(crew.Crew, "_hear", hear)
+    each(lambda number: number, 5_000)
+    assert len(heard) < 500
+
+    began = time.monotonic()
+    told: list[float] = []
+    Copies(1).each(
+        lambda number: time.sleep(1.5 if number else 0.1), range(2), [2, 1],
+        lambda *_: told.append(time.monotonic() - began),
+    )  # fmt: skip
+    assert told[0] < told[1] - 1
 
 
 def test_what_work_raises_is_raised_here_and_nobody_is_left(

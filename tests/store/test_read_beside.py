@@ -74,10 +74,13 @@ def test_a_large_file_that_goes_meanwhile_is_not_there(
         gone.wait(60)
         return read(look, asked)
 
-    def meanwhile() -> None:
+    def found(reading: ReadBeside[module._Asked, module._Read]) -> list[module._Read]:
         (folder / "b").unlink()
         gone.set()
+        return wait(reading)
 
+    wait = ReadBeside.found
     monkeypatch.setattr(module._Look, "_read", late)
-    found = inputs([folder], {}, meanwhile=meanwhile)
-    assert sorted(Path(path).name for path in found) == ["a", "d", "e"]
+    monkeypatch.setattr(ReadBeside, "found", found)
+    held = inputs([folder], {})
+    assert sorted(Path(path).name for path in held) == ["a", "d", "e"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,8 @@ from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested, spares
 from kbsite.store.alone import alone, still_alone
-from kbsite.store.inputs import Input, changed, changes, inputs
+from kbsite.store.first_look import FirstLook
+from kbsite.store.inputs import Input, MostBytes, changed, changes, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
@@ -77,35 +78,48 @@ def build(
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
-        with _cores_of(chosen):
-            before, now, again, folders = _standings(settings, memory, fresh=fresh)
-        stands = before.program and _same(before, now) and not again
-        if stands and not _is_torn(settings.out, before, memory):
-            work, standing = Work(), before
-            still_alone(settings.out)
-            # Nobody else works there now: what is left is of a build that was killed.
-            clear(spares.partial_path(settings.out), settings.out)
-            rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
-        else:
-            _refuse_lost(settings.runs, before.inputs)
-            if memory is None:
-                keep_freed()
-            hide = _hide(settings, before, now, chosen)
-            # Whoever has nothing to do waits for none of this.
-            from kbsite.build.making import make
+        with one_core() if isinstance(chosen, Here) else nullcontext():
+            return _build(settings, tick, memory, chosen, told or _nothing, fresh=fresh)
 
-            work, standing, rest = make(settings, before, now, hide, tick, memory)
-        folders.keep(standing.marker)
+
+def _build(
+    settings: Settings,
+    tick: Tick | None,
+    memory: Memory | None,
+    engine: Engine,
+    told: Callable[[Built], None],
+    *,
+    fresh: bool,
+) -> Built:
+    """What `build` gives, where nobody else works; nothing is done beside the work of one alone."""
+    before, now, again, folders = _standings(settings, memory, fresh=fresh)
+    stands = before.program and _same(before, now) and not again
+    if stands and not _is_torn(settings.out, before, memory):
+        work, standing = Work(), before
+        still_alone(settings.out)
+        # Nobody else works there now: what is left is of a build that was killed.
+        clear(spares.partial_path(settings.out), settings.out)
+        rest: Callable[[], None] = _nothing
         if memory:
-            memory.looked(settings.out, _places(settings), standing)
-        built = _built(settings.out, standing, work)
-        if told:
-            told(built)
-        with _cores_of(chosen):
-            rest()
+            rest = partial(_get_ready, memory, settings.out, before)
+    else:
+        _refuse_lost(settings.runs, before.inputs)
         if memory is None:
-            _LEFT[1:] = [rest]
-        return built
+            keep_freed()
+        hide = _hide(settings, before, now, engine)
+        # Whoever has nothing to do waits for none of this.
+        from kbsite.build.making import make
+
+        work, standing, rest = make(settings, before, now, hide, tick, memory)
+    folders.keep(standing.marker)
+    if memory:
+        memory.looked(settings.out, _places(settings), standing)
+    built = _built(settings.out, standing, work)
+    told(built)
+    rest()
+    if memory is None:
+        _LEFT[1:] = [rest]
+    return built
 
 
 def _hide(
@@ -130,19 +144,10 @@ def _hide(
     return lambda _: hiding
 
 
-def _load_what_hides() -> None:
-    import kbsite.hiding  # noqa: F401
-
-
 def _load_what_makes(*, anew: bool) -> None:
     from kbsite.build.making import load
 
     load(anew=anew)
-
-
-def _cores_of(engine: Engine) -> AbstractContextManager[None]:
-    """Nothing is done beside the work of who builds by one process."""
-    return one_core() if isinstance(engine, Here) else nullcontext()
 
 
 def _is_torn(out: Path, before: Standing, memory: Memory | None) -> bool:
@@ -166,8 +171,8 @@ than to make most pages, so it goes with the process."""
 _LEFT.append(_LEFT)
 
 
-def _nothing() -> None:
-    """What is left to do where nothing was done."""
+def _nothing(_: object = None) -> None:
+    """Do nothing: there is nothing left to do, or nobody to tell."""
 
 
 def _places(settings: Settings) -> list[Path]:
@@ -186,25 +191,30 @@ def _standings(
     places, folders = _places(settings), Rested(settings.out, before.marker)
     most = settings.most_bytes
     wait_past(begun)
-    many = heard is None and len(before.inputs) >= rested.MANY
-    look = folders.look(places, before.inputs, most) if many else None
+    look = _begun(places, before.inputs, most, folders) if heard is None else None
     now = _meanwhile(settings, before, heard, look, anew=memory is None)
     held = (
         look().applied(before.inputs) if look
-        else inputs(
-            places, before.inputs, heard, most=most,
-            meanwhile=_nothing if before.program else _load_what_hides,
-        )
+        else inputs(places, before.inputs, heard, most=most)
     )  # fmt: skip
     again = memory is not None and memory.owes_a_look and heard is None
     return before, structs.replace(now, inputs=held, begun=begun), again, folders
+
+
+def _begun(
+    places: Collection[Path], before: Mapping[str, Input], most: MostBytes, folders: Rested
+) -> SharedLook[Difference] | FirstLook | None:
+    """A look at all files by a copy of this process, where that is of use."""
+    if not before:
+        return FirstLook(places, most)
+    return folders.look(places, before, most) if len(before) >= rested.MANY else None
 
 
 def _meanwhile(
     settings: Settings,
     before: Standing,
     heard: Collection[str] | None,
-    look: SharedLook[Difference] | None,
+    look: SharedLook[Difference] | FirstLook | None,
     *,
     anew: bool,
 ) -> Standing:

@@ -11,6 +11,9 @@ import signal
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
+from mmap import mmap
+from time import monotonic
 from typing import BinaryIO, Generic, TypeVar
 
 from msgspec import Struct, field
@@ -34,17 +37,27 @@ done it would go through a transcript as well.
 _NUMBER = struct.Struct("<I")
 _HEAD = struct.Struct("<cIQ")
 """What precedes all that a copy tells: what it is, of which task, how many bytes follow."""
-_TAKEN, _GIVEN, _RAISED = b"t", b"g", b"r"
+_GIVEN, _RAISED = b"g", b"r"
 _PIPE = 65_536
 """Bytes that a pipe holds."""
+
+_TELL_AFTER = 0.05
+"""Seconds for which a copy keeps what came of its tasks, and half of what a pipe holds at most.
+
+Of small tasks, most would be telling: this process would be woken for each, on a core that a copy
+works on.
+"""
+
+_NONE = -1
+"""Stands for the task of a copy that is at none."""
 
 
 class _Copy(Struct):
     """A process at work, as this one knows it."""
 
     id: int
-    taken: int | None = None
-    """The task that it is at."""
+    taken: memoryview
+    """The task that it is at, as one number that both can see: it is known however a copy ends."""
     held: bytearray = field(default_factory=bytearray)
     """What came of what it tells next."""
 
@@ -95,8 +108,10 @@ class Crew(Struct, Generic[Task, Given]):
     def _start(self) -> None:
         # Where there can be no more processes, those that there are do all.
         with suppress(OSError):
-            copy, told = copied(self._do)
-            self._copies[told] = _Copy(copy)
+            taken = memoryview(mmap(-1, _NUMBER.size)).cast("i")
+            taken[0] = _NONE
+            copy, told = copied(partial(self._do, taken))
+            self._copies[told] = _Copy(copy, taken)
 
     def _feed(self) -> None:
         with suppress(BlockingIOError):
@@ -109,25 +124,30 @@ class Crew(Struct, Generic[Task, Given]):
         OWN.discard(end)
         os.close(end)
 
-    def _do(self, stream: BinaryIO) -> None:
+    def _do(self, taken: memoryview, stream: BinaryIO) -> None:
         """What a copy does."""
         # A key that ends the build ends its first process, and that ends the others.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.freeze()
-        given = b""
-        while taken := os.read(self._queue[0], _NUMBER.size):
-            (number,) = _NUMBER.unpack(taken)
-            # What came of the task before is told with it: of small tasks, most would be telling.
-            _tell(stream, given, _message(_TAKEN, number))
-            with nullcontext() if number in self.long else one_core():
-                try:
-                    given = _message(_GIVEN, number, _packed(self.work(self.tasks[number])))
-                except Exception as error:  # noqa: BLE001 - raised where the tasks come from
-                    _tell(stream, _message(_RAISED, number, packed_error(error)))
-                    return
+        given, told = bytearray(), monotonic()
+        while number := os.read(self._queue[0], _NUMBER.size):
+            (taken[0],) = _NUMBER.unpack(number)
+            try:
+                given += self._done(taken[0])
+            except Exception as error:  # noqa: BLE001 - raised where the tasks come from
+                given += _message(_RAISED, taken[0], packed_error(error))
+                break
+            taken[0] = _NONE
             if gc.get_count()[0] > _LEFT:
                 gc.collect()
+            if len(given) > _PIPE // 2 or monotonic() - told > _TELL_AFTER:
+                _tell(stream, given)
+                given, told = bytearray(), monotonic()
         _tell(stream, given)
+
+    def _done(self, number: int) -> bytes:
+        with nullcontext() if number in self.long else one_core():
+            return _message(_GIVEN, number, _packed(self.work(self.tasks[number])))
 
     def _listen(self, ready: selectors.BaseSelector) -> None:
         """Take what the copies tell, until there are none."""
@@ -158,13 +178,9 @@ class Crew(Struct, Generic[Task, Given]):
                 return
             body = bytes(copy.held[_HEAD.size : end])
             del copy.held[:end]
-            if kind == _TAKEN:
-                copy.taken = number
-                continue
             given = pickle.loads(body)  # noqa: S301 - a copy of this very process wrote it
             if kind == _RAISED:
                 raise given
-            copy.taken = None
             self.done.add(number)
             self.told(number, given)
 
@@ -173,8 +189,8 @@ class Crew(Struct, Generic[Task, Given]):
         copy = self._copies.pop(told)
         self._close(told)
         _, status = os.waitpid(copy.id, 0)
-        if copy.taken is not None and status:
-            self.fallen[copy.taken] = _why(os.waitstatus_to_exitcode(status))
+        if copy.taken[0] != _NONE and status:
+            self.fallen[copy.taken[0]] = _why(os.waitstatus_to_exitcode(status))
             self._start()
 
     def _end(self) -> None:
@@ -193,13 +209,12 @@ def _packed(given: object) -> bytes:
     return pickle.dumps(given, pickle.HIGHEST_PROTOCOL)
 
 
-def _message(kind: bytes, number: int, body: bytes = b"") -> bytes:
+def _message(kind: bytes, number: int, body: bytes) -> bytes:
     return _HEAD.pack(kind, number, len(body)) + body
 
 
-def _tell(stream: BinaryIO, *messages: bytes) -> None:
-    for message in messages:
-        stream.write(message)
+def _tell(stream: BinaryIO, given: bytearray) -> None:
+    stream.write(given)
     stream.flush()
 
 

@@ -101,7 +101,6 @@ def inputs(
     heard: Collection[str] | None = None,
     apart: str = "",
     most: MostBytes = any_bytes,
-    meanwhile: Callable[[], None] = lambda: None,
 ) -> dict[str, Input]:
     """Every regular file at or below `places`, by absolute path.
 
@@ -111,17 +110,17 @@ def inputs(
 
     With `heard`, only what lies at or below those paths can be another than `before`, or stand
     beside them; nothing else is looked at. Nobody looks into folders called `apart`, where all is
-    looked at. `meanwhile` is done before large files are waited for, where all is looked at.
+    looked at.
     """
     roots = [str(place.absolute()) for place in places]
     if heard is None or any(path in roots for path in heard):
-        return _everything(places, _Look(before, apart, most), meanwhile)
+        return _everything(places, _Look(before, apart, most))
     within = tuple(f"{root}/" for root in roots)
     ours = {path for path in heard if path.startswith(within)}
     try:
         return _told(ours, before, most)
     except OSError:
-        return _everything(places, _Look(before, apart, most), meanwhile)
+        return _everything(places, _Look(before, apart, most))
 
 
 def _told(heard: Collection[str], before: Mapping[str, Input], most: MostBytes) -> dict[str, Input]:
@@ -147,12 +146,9 @@ def _without(
     return kept
 
 
-def _everything(
-    places: Iterable[Path], look: _Look, meanwhile: Callable[[], None]
-) -> dict[str, Input]:
+def _everything(places: Iterable[Path], look: _Look) -> dict[str, Input]:
     look.at([str(place.absolute()) for place in places if place.is_file()])
     look.all_below([str(place.absolute()) for place in places if place.is_dir()])
-    meanwhile()
     return look.found()
 
 
