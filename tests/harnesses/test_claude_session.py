@@ -33,6 +33,7 @@ from kbsite.model.event import (
 )
 from kbsite.model.usage import Usage
 from tests.harnesses.claude_rows import (
+    AT,
     agent_call,
     assistant,
     attached,
@@ -385,6 +386,67 @@ def test_a_system_prompt_that_is_repeated_is_told_once() -> None:
 
     assert only(Message, events).text == "You are\nan agent."
     assert only(Trace, events).source.line == 2
+
+
+def ran(event: str, command: str) -> dict[str, Any]:
+    data = {"type": "hook_progress", "hookEvent": event, "hookName": f"{event}:Edit"}
+    return {"type": "progress", "timestamp": AT, "data": {**data, "command": command}}
+
+
+def summed_up(*commands: str, **more: Any) -> dict[str, Any]:
+    infos = [{"command": command} for command in commands]
+    return {
+        "type": "system", "subtype": "stop_hook_summary", "timestamp": AT, "hookInfos": infos,
+        **more,
+    }  # fmt: skip
+
+
+def test_a_hook_is_told_with_its_command_when_it_first_runs() -> None:
+    rows = (
+        ran("PostToolUse", "make lint"),
+        ran("PostToolUse", "make lint"),
+        ran("Stop", "make lint"),
+    )
+    events = read(*rows)
+
+    assert [(one.topic, one.text, one.source.line) for one in of(Notice, events)] == [
+        (Topic.NOTE, "hook PostToolUse runs: make lint", 1),
+        (Topic.NOTE, "hook Stop runs: make lint", 3),
+    ]
+    assert only(Trace, events).source.line == 2
+    assert {one.source.part for one in events} == {0}
+
+
+def test_hooks_that_are_summed_up_are_told_too_beside_what_they_said() -> None:
+    events = read(
+        summed_up("one", "two", hookErrors=[]), summed_up("two", "three", hookErrors=["no"]),
+        summed_up("one", "three", hookErrors=[]),
+    )  # fmt: skip
+
+    assert [one.text for one in of(Notice, events)] == [
+        "hook Stop runs: one\nhook Stop runs: two", "no", "hook Stop runs: three",
+    ]  # fmt: skip
+    assert only(Trace, events).source.line == 3
+
+
+def test_a_hook_whose_words_the_model_got_is_told_after_them() -> None:
+    row = attached("hook_success", hookEvent="SessionStart", command="greet", content="Be brief.")
+    events = read(row)
+
+    assert only(Message, events).source.part == 0
+    assert only(Notice, events).text == "hook SessionStart runs: greet"
+
+
+@pytest.mark.parametrize("odd", [None, 3, {"a": 1}, ["x"], ""])
+def test_hooks_that_are_told_in_another_form_lose_no_row(odd: object) -> None:
+    rows = (
+        ran("Stop", "one") | {"data": odd, "attachment": odd}, summed_up() | {"hookInfos": odd},
+        summed_up() | {"hookInfos": [odd, {"command": odd}]}, ran("Stop", "last"),
+    )  # fmt: skip
+    events = read(*rows)
+
+    assert [one.source.line for one in events] == [1, 2, 3, 4]
+    assert of(Notice, events)[-1].text == "hook Stop runs: last"
 
 
 def test_a_failing_hook_is_an_error() -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
 from kbsite.harnesses.claude.copies import Family, Member
+from kbsite.harnesses.claude.hooks import Hooks
 from kbsite.harnesses.claude.system import attachment, system
 from kbsite.harnesses.claude.tokens import Totals
 from kbsite.harnesses.claude.vocabulary import BOOKKEEPING, LINKS, PROGRESS, SYNTHETIC
@@ -56,6 +57,7 @@ class _State(Struct):
     """By agent: the facts that a Session was last given out for."""
     prompts: dict[str, str] = field(default_factory=dict)
     """By agent: the system prompt that was last given out."""
+    hooks: Hooks = field(default_factory=Hooks)
     member: Member = field(default_factory=Member)
     elsewhere: frozenset[str] = frozenset()
     """The sub-agents that have files of their own."""
@@ -150,11 +152,11 @@ def _told(held: Row, state: _State) -> Iterator[Event]:
         case "user":
             yield from _user(held, state)
         case "system":
-            yield from system(held)
+            yield from state.hooks.told(held, system(held))
         case "attachment":
-            yield from _attachment(held, state)
+            yield from state.hooks.told(held, _attachment(held, state))
         case "progress":
-            yield from _progress(held, state)
+            yield from state.hooks.told(held, _progress(held, state))
         case "cost-state":
             yield from state.totals.of_row(state.member.own(held), held.text("sessionId"))
             yield held.trace(kind)
