@@ -417,6 +417,10 @@ def test_a_hook_is_told_with_its_command_when_it_first_runs() -> None:
     assert {one.source.part for one in events} == {0}
 
 
+def test_a_function_of_the_clis_own_is_no_command_that_a_hook_runs() -> None:
+    assert [type(one) for one in read(ran("PostToolUse", "callback"))] == [Trace]
+
+
 def test_hooks_that_are_summed_up_are_told_too_beside_what_they_said() -> None:
     events = read(
         summed_up("one", "two", hookErrors=[]), summed_up("two", "three", hookErrors=["no"]),

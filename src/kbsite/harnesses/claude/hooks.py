@@ -10,6 +10,9 @@ from kbsite.harnesses.lines import mapping, sequence, text
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Notice, Topic, Trace
 
+_OWN = "callback"
+"""Stands for a function of the CLI's own, or of a program that it is part of: no command."""
+
 
 class Hooks(Struct):
     """The hooks of a session. Rows tell of one whenever it ran: it is told once."""
@@ -34,7 +37,7 @@ class Hooks(Struct):
 
     def _new(self, row: Row) -> Iterator[str]:
         for hook in _ran(row):
-            if hook[1] and hook not in self.known:
+            if hook[1] not in ("", _OWN) and hook not in self.known:
                 self.known.add(hook)
                 yield f"hook {hook[0]} runs: {hook[1]}"
 
