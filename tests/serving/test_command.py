@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
+import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
 
+from kbsite.build import build
 from kbsite.cli import serve
 from kbsite.errors import MachineError, UsageError
 from kbsite.serving.answers import is_loopback
@@ -95,6 +100,32 @@ def test_nothing_goes_on_once_it_is_ended_within_a_build(
 
     assert process.returncode == 0
     assert not _builders(settings.path.parent)
+    assert "Traceback" not in told
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has limits of others' processes")
+def test_that_too_many_are_connected_is_told_in_a_line_and_who_comes_later_is_answered(
+    settings: Settings,
+) -> None:
+    build(settings)
+    with started(settings.path.parent) as process, ExitStack() as open_ones:
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        held = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (held + 8, held + 8))
+        place = urlsplit(address).hostname, urlsplit(address).port
+        for _ in range(40):
+            open_ones.enter_context(socket.create_connection(place, timeout=PATIENCE))
+        # It tries again after a second.
+        time.sleep(2.5)
+        open_ones.close()
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=PATIENCE)
+
+    assert told.splitlines()[-1:] == [line for line in told.splitlines() if "connections" in line]
+    assert "Too many open files" in told
     assert "Traceback" not in told
 
 

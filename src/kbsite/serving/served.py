@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -75,6 +76,7 @@ class Serving:
             max_line_size=LONGEST_LINE, max_field_size=LONGEST_LINE,
         )  # fmt: skip
         await runner.setup()
+        asyncio.get_running_loop().set_exception_handler(_Crowd())
         try:
             told.ready(await self._address(runner))
             async with contextlib.AsyncExitStack() as stack:
@@ -109,6 +111,30 @@ class Serving:
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self.end)
         await self._end.wait()
+
+
+class _Crowd:
+    """Tells what goes wrong in the loop; that it can take in nobody else, in a line a minute.
+
+    Of that asyncio tells a trace for each that could wait, each second: thousands of lines.
+    """
+
+    def __init__(self) -> None:
+        self._silent_until = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if "socket" not in context or not isinstance(error, OSError):
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._silent_until:
+            self._silent_until = loop.time() + _MINUTE
+            failures().error(
+                "no more connections can be taken: %s; who comes waits until others go, and "
+                "`ulimit -n` tells how many there may be", error.strerror or error,
+            )  # fmt: skip
+
+
+_MINUTE = 60.0
 
 
 async def _follow(source: Source, live: Live, told: Told) -> None:
