@@ -25,6 +25,7 @@ from kbsite.output import Output
 from kbsite.pages.page import File, markdown_path
 from kbsite.reading import MARKER, board_configs, read
 from kbsite.record import Memory
+from kbsite.store.first_look import FirstLook
 from kbsite.store.runs import read_run
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -350,6 +351,17 @@ def test_a_disk_that_is_full_ends_a_build_and_makes_no_page_say_so(
     assert build(settings).findings == ()
     made = tree(settings.out)
     assert made == tree(build(settings, fresh=True).out)
+
+
+def test_a_site_that_is_made_anew_reads_nothing_that_is_known_of_the_last(
+    tmp_path: Path, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = make_settings(tmp_path)
+    first = build(settings)
+    monkeypatch.setattr("kbsite.record.read_told", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(FirstLook, "is_under_way", lambda _: True)
+
+    assert build(settings, fresh=True).work.rendered == first.work.rendered
 
 
 def test_a_run_that_is_still_written_is_told_and_is_no_fault(

@@ -227,7 +227,8 @@ def _meanwhile(
         if look:
             look.join()
             _load_while(look.is_under_way)
-            if anew and look.is_under_way():
+            # Of a site that is made anew nothing of the last one is asked.
+            if anew and before.program and look.is_under_way():
                 from kbsite.record import recorded
 
                 recorded(settings.out, before.marker, now.code)

@@ -133,7 +133,7 @@ class Crew(Struct, Generic[Task, Given]):
         while number := os.read(self._queue[0], _NUMBER.size):
             (taken[0],) = _NUMBER.unpack(number)
             try:
-                given += self._done(taken[0])
+                given += self._came_of(taken[0])
             except Exception as error:  # noqa: BLE001 - raised where the tasks come from
                 given += _message(_RAISED, taken[0], packed_error(error))
                 break
@@ -145,7 +145,8 @@ class Crew(Struct, Generic[Task, Given]):
                 given, told = bytearray(), monotonic()
         _tell(stream, given)
 
-    def _done(self, number: int) -> bytes:
+    def _came_of(self, number: int) -> bytes:
+        """What a copy tells of a task that it does."""
         with nullcontext() if number in self.long else one_core():
             return _message(_GIVEN, number, _packed(self.work(self.tasks[number])))
 
