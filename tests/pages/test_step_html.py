@@ -308,7 +308,9 @@ def test_of_a_long_plan_the_middle_is_folded_and_how_far_it_is_told() -> None:
 def test_what_is_no_plain_list_of_points_is_shown_as_arguments(arguments: object) -> None:
     (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=arguments, summary="")])
 
-    assert "<summary>arguments</summary>" in html
+    assert "☐" not in html
+    assert "☑" not in html
+    assert "<li><b>" in html or "<summary>arguments</summary>" in html
 
 
 def test_a_few_short_arguments_stand_in_a_line() -> None:
@@ -320,14 +322,14 @@ def test_a_few_short_arguments_stand_in_a_line() -> None:
 
 def test_arguments_of_several_lines_are_shown_as_they_were_written_behind_their_names() -> None:
     prompt = 'Look at "a".\n<b>Then</b> tell.'
-    given = {"kind": "explore", "prompt": prompt, "<i>": "x\ny", "of": ["\n"]}
+    given = {"kind": "explore" * 50, "prompt": prompt, "<i>": "x\ny", "of": "\n"}
     (html,) = shown([call(1, tool_kind=ToolKind.AGENT, arguments=given, summary="s")])
     tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
     folded = {held.findtext("summary"): held for held in tree.iter("details")}
 
     assert list(folded) == ["arguments", "prompt, 2 lines", "<i>, 2 lines"]
     assert folded["prompt, 2 lines"].findtext("pre") == prompt
-    assert '"kind": "explore"' in str(folded["arguments"].findtext("pre"))
+    assert '"kind": "explore' in str(folded["arguments"].findtext("pre"))
     assert "Look" not in str(folded["arguments"].findtext("pre"))
     assert not [held for held in folded.values() if "open" in held.attrib]
 
@@ -338,15 +340,56 @@ def test_a_plan_that_is_a_text_is_read_as_markdown() -> None:
 
     assert "<details open><summary>plan, 3 lines</summary>" in html
     assert "<em>fast</em>" in html
-    assert '"tool": "Bash"' in text(html)
+    assert "allowed: tool: Bash" in text(html)
     long = {"plan": "* a\n" * 40}
     (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=long, summary="")])
     assert "<details><summary>plan, 40 lines</summary>" in html
 
 
+QUESTION = {
+    "question": "Which one?", "header": "<Which>", "several": False,
+    "options": [{"label": "true", "why": "It is\n  fast"}, {"label": "B", "why": "two  blanks"}],
+}  # fmt: skip
+"""What a model asks its user, as most CLIs have it."""
+
+
+def test_arguments_within_arguments_are_lists_with_each_text_as_it_was_written() -> None:
+    asked = tools.call({}, "Ask", {"questions": [QUESTION, QUESTION]}, source=at(1), call_id="c")
+    (html,) = shown([asked])
+    tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
+    told = ["".join(one.itertext()) for one in tree.iter("li") if one.find(".//li") is None]
+
+    assert asked.summary == "Which one? (+1 more)"
+    assert "<details" not in html
+    assert told[:4] == [
+        "question: Which one?",
+        "header: <Which>",
+        "several: false",
+        'label: "true"',
+    ]
+    assert [one.text for one in tree.iter("pre")] == ["It is\n  fast", "two  blanks"] * 2
+    assert len(next(tree.iter("ol")).findall("li")) == 2
+
+
+def test_arguments_of_a_command_are_folded_though_they_are_few() -> None:
+    (html,) = shown([call(1, arguments={"command": "ls", "parsed": {"words": ["ls"]}})])
+
+    assert "<details><summary>arguments</summary><ul><li><b>parsed</b>: <ul>" in html
+
+
 @pytest.mark.parametrize(
-    "given", [{f"key-{n}": "a\nb" for n in range(11)}, {"k" * 81: "a\nb"}, {"of": ["a\nb"]}]
-)
+    "given",
+    [{"of": {"a": {"b": {"c": {"d": {"e": {"f": 1}}}}}}}, {"of": [{"n": n} for n in range(101)]},
+     {"of": [{"text": "x" * 10_001}]}, {"of": {"k" * 10_001: 1}}],
+    ids=["deep", "many", "long", "long name"],
+)  # fmt: skip
+def test_arguments_that_would_be_lists_without_end_are_shown_as_json(given: object) -> None:
+    (html,) = shown([call(1, arguments=given, tool_kind=ToolKind.OTHER)])
+
+    assert "<details><summary>arguments</summary><pre>{" in html
+
+
+@pytest.mark.parametrize("given", [{f"key-{n}": "a\nb" for n in range(11)}, {"k" * 81: "a\nb"}])
 def test_what_would_fill_a_page_with_names_is_shown_as_json(given: dict[str, object]) -> None:
     (html,) = shown([call(1, arguments=given, summary="s")])
 

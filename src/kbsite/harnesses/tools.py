@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kbsite.harnesses.lines import count, mapping, parsed, sequence, text
@@ -63,7 +63,14 @@ def summary(held: Mapping[str, object] | str) -> str:
             value = " ".join(str(item) for item in value)
         if isinstance(value, str) and value.strip():
             return _first_line(value)
-    return ""
+    return _question(sequence(held.get("questions")))
+
+
+def _question(asked: Sequence[object]) -> str:
+    """The first one of the questions that a model has for its user, and how many more there are."""
+    told = [text(mapping(one).get("question")).strip() for one in asked]
+    more = f" (+{len(told) - 1} more)" if len(told) > 1 else ""
+    return _first_line(told[0]) + more if told and told[0] else ""
 
 
 def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:

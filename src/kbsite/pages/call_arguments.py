@@ -12,6 +12,7 @@ from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.transcript import Step
 from kbsite.pages import pieces
 from kbsite.pages.facts import count
+from kbsite.pages.nested_arguments import nested
 from kbsite.pages.steps import other_arguments
 
 if TYPE_CHECKING:
@@ -33,17 +34,25 @@ def arguments(step: Step, reading: Reading) -> str:
     rest = {key: value for key, value in others.items() if key not in written}
     as_text = pieces.plan if is_plan else pieces.named
     told = [as_text(key, text, step.anchor, reading) for key, text in written.items()]
-    return "".join([_few(rest, step.anchor, reading), *told])
+    return "".join([_few(rest, step, reading), *told])
 
 
-def _few(held: Mapping[str, object], anchor: str, reading: Reading) -> str:
+def _few(held: Mapping[str, object], step: Step, reading: Reading) -> str:
     """Arguments without those that are shown as they were written; in a line where they fit."""
     description = held.get("description")
     if len(held) == 1 and isinstance(description, str):
         return f"<p class=dim>{texts.inner(description)}\n"
     if told := _in_a_line(held):
         return f"<p class=dim>{texts.inner(told)}\n"
-    return pieces.folded(held, "arguments", anchor, reading)
+    # Of a command or a file, the head or the diff says what it is about.
+    unfolded = isinstance(step.event, ToolCall) and step.event.tool_kind in _ABOUT_ARGUMENTS
+    return nested(held, step.anchor, reading, unfolded=unfolded) or pieces.folded(
+        held, "arguments", step.anchor, reading
+    )
+
+
+_ABOUT_ARGUMENTS = {ToolKind.AGENT, ToolKind.PLAN, ToolKind.OTHER}
+"""Kinds of calls of which nothing but their arguments may say what they are about."""
 
 
 def _written(held: Mapping[str, object]) -> dict[str, str]:
@@ -64,15 +73,36 @@ _MOST_TEXTS = 10
 
 def _in_a_line(held: Mapping[str, object]) -> str:
     """Arguments one after the other; empty where they are no few plain words or numbers."""
-    if any(isinstance(value, Mapping | list) or _is_long(value) for value in held.values()):
+    if any(not _is_plain(value) for value in held.values()):
         return ""
-    told = ", ".join(f"{key}: {texts.json(value)}" for key, value in held.items())
+    told = ", ".join(f"{key}: {_on_one_line(value)}" for key, value in held.items())
     # A paragraph keeps no line ends, and no blanks beside blanks.
     return told if len(told) <= IN_A_LINE and " ".join(told.split()) == told else ""
 
 
-def _is_long(value: object) -> bool:
-    return isinstance(value, str) and len(value) > IN_A_LINE
+def _is_plain(value: object) -> bool:
+    """Whether it is a text, a number or the like, or a list of a few, and not long."""
+    if isinstance(value, list):
+        return len(value) <= _FEW and all(map(_is_word, value))
+    return not isinstance(value, Mapping) and not (
+        isinstance(value, str) and len(value) > IN_A_LINE
+    )
+
+
+def _is_word(value: object) -> bool:
+    if isinstance(value, str):
+        return "\n" not in value and len(value) <= IN_A_LINE
+    return not isinstance(value, Mapping | list)
+
+
+_FEW = 5
+"""Values of a list that stand in a line."""
+
+
+def _on_one_line(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(texts.json, value))}]"
+    return texts.json(value)
 
 
 def _plan(held: Mapping[str, object]) -> str:
