@@ -207,6 +207,38 @@ def test_the_session_tells_its_folder_and_tools() -> None:
     assert "You are." in session.raw
 
 
+def test_the_system_prompt_is_a_message_of_the_cli_each_time_it_changes() -> None:
+    rows = [coded("profile.bind", systemPrompt=told) for told in ("You are.", "You are.", "Be.")]
+    told = [event for event in wire(*rows, coded("config.update")) if isinstance(event, Message)]
+
+    assert [(one.role, one.text, one.injected) for one in told] == [
+        (Role.SYSTEM, "You are.", True),
+        (Role.SYSTEM, "Be.", True),
+    ]
+
+
+def test_what_the_model_is_told_of_its_tools_is_read_as_it_was_written() -> None:
+    offered = [
+        {"name": "Bash", "description": 'Run "it".\nWait.', "parameters": {"type": "object"}},
+        {"name": "Read"},
+        7,
+    ]
+    row = coded("llm.tools_snapshot", tools=offered, hash="1")
+    events = wire(row, row, coded("llm.tools_snapshot", tools=offered[:1]))
+    told = [event.definitions for event in events if isinstance(event, Session)]
+
+    rest = '{\n  "parameters": {\n    "type": "object"\n  }\n}'
+    bash = f'# Bash\n\nRun "it".\nWait.\n\n{rest}\n\n'
+    assert told == [f"{bash}\n# Read\n\n", bash]
+    assert [type(event) for event in events] == [Session, Trace, Session]
+
+
+def test_tools_that_are_none_stay_bookkeeping() -> None:
+    (event,) = wire(coded("llm.tools_snapshot", tools="Bash"))
+
+    assert isinstance(event, Trace)
+
+
 def test_a_sub_agent_is_tied_to_the_call_by_the_row_that_says_so() -> None:
     args = {"description": "count", "prompt": "Count."}
     rows = (

@@ -101,6 +101,13 @@ def test_an_event_is_one_item_with_its_anchor_its_marks_and_what_it_says(kind: t
     assert html.count("<li ") == 1
 
 
+def test_what_a_model_was_told_of_its_tools_is_folded_as_it_was_written() -> None:
+    (html,) = shown([Session(source=at(1), definitions="# Bash\n\nRun <it>.\n")])
+
+    told = "what the model was told of its tools"
+    assert f"<details><summary>{told}</summary><pre># Bash\n\nRun &lt;it>.\n</pre>" in html
+
+
 def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
     (html,) = shown(
         [call(3), ToolResult(source=at(4), call_id="c", output="a\nb\n", exit_code=2, seconds=3.25)]
@@ -219,7 +226,10 @@ def test_what_lies_far_from_a_change_is_folded_within_its_diff() -> None:
 def test_no_text_of_an_event_becomes_a_tag(hostile: str) -> None:
     edit = Edit(hostile, hostile, f"{hostile}\n{hostile}")
     events: list[Event] = [
-        Session(source=at(1), model=hostile, cwd=hostile, tools=(hostile,), raw=hostile),
+        Session(
+            source=at(1), model=hostile, cwd=hostile, tools=(hostile,), definitions=hostile,
+            raw=hostile,
+        ),
         Message(source=at(2), role=Role.ASSISTANT, text=hostile),
         Message(source=at(3), role=Role.USER, text=hostile, injected=True),
         Thought(source=at(4), text=hostile),

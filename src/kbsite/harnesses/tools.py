@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from kbsite.harnesses.lines import count, mapping, parsed, sequence, text
+import msgspec
+
+from kbsite.harnesses.lines import count, dump, mapping, parsed, sequence, text
 from kbsite.model.event import UNTOLD, Edit, ToolCall, ToolKind
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
@@ -71,6 +74,20 @@ def _question(asked: Sequence[object]) -> str:
     told = [text(mapping(one).get("question")).strip() for one in asked]
     more = f" (+{len(told) - 1} more)" if len(told) > 1 else ""
     return _first_line(told[0]) + more if told and told[0] else ""
+
+
+def definitions(offered: Sequence[object]) -> str:
+    """What a model is told of its tools, one after the other: names, descriptions, the rest."""
+    return "\n".join(_definition(held) for one in offered if (held := mapping(one)))
+
+
+def _definition(held: Mapping[str, object]) -> str:
+    rest = {key: value for key, value in held.items() if key not in ("name", "description")}
+    as_json = dump(rest) if rest else ""
+    with suppress(msgspec.DecodeError):
+        as_json = msgspec.json.format(as_json, indent=2)
+    told = (f"# {text(held.get('name'))}", text(held.get("description")), as_json)
+    return "".join(f"{part}\n\n" for part in told if part)
 
 
 def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:

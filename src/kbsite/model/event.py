@@ -127,6 +127,8 @@ class Session(Event, frozen=True, kw_only=True):
     harness_version: str = ""
     cwd: str = ""
     tools: tuple[str, ...] = ()
+    definitions: str = ""
+    """What the model was told of its tools; empty where that is not told apart from `raw`."""
     raw: str = ""
     """The whole row, as JSON."""
 

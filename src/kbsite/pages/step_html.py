@@ -212,6 +212,9 @@ def _session(step: Step, reading: Reading) -> Iterator[str]:
     yield f"<p><b>session</b>{_facts(told)}\n"
     if session.tools:
         yield f"<p class=dim>tools: {texts.inner(', '.join(session.tools))}\n"
+    yield pieces.folded(
+        session.definitions, "what the model was told of its tools", step.anchor, reading
+    )
     yield pieces.folded(session.raw, _AS_WRITTEN, step.anchor, reading)
 
 

@@ -15,7 +15,7 @@ REPEATED = {
 
 BOOKKEEPING = {
     "metadata", "runtime.set_binding", "forked",
-    "permission.set_mode", "plugin.session_start", "llm.tools_snapshot", "mcp.tools_discovered",
+    "permission.set_mode", "plugin.session_start", "mcp.tools_discovered",
     "token_counting.measured", "token_counting.rebased", "token_counting.truncated",
     "token_counting.turn_recorded", "context.update_token_count",
     "file_history.tracked", "file_history.checkpoint",

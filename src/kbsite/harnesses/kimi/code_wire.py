@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.harnesses import tools
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
@@ -26,6 +27,7 @@ from kbsite.model.event import (
     Event,
     Finish,
     Malformed,
+    Message,
     Role,
     Scope,
     Session,
@@ -55,6 +57,9 @@ class _Reader(Struct):
     starts: Starts = field(default_factory=Starts)
     model: str = ""
     effort: str = ""
+    prompt: str = ""
+    tools: str = ""
+    """What the model was last told of its tools."""
     counts: Counts = field(default_factory=Counts)
     step: int | None = None
 
@@ -98,6 +103,19 @@ class _Reader(Struct):
             raw=row.raw,
             **row.where(),
         )
+        prompt = text(held.get("systemPrompt"))
+        if prompt not in ("", self.prompt):
+            self.prompt = prompt
+            yield Message(role=Role.SYSTEM, text=prompt, injected=True, **row.where())
+
+    def offered(self, row: Row, held: Held) -> Iterator[Event]:
+        """The tools that the model may call, with all that it is told of them."""
+        told = tools.definitions(sequence(held.get("tools")))
+        if told in ("", self.tools):
+            yield row.trace("llm.tools_snapshot")
+            return
+        self.tools = told
+        yield Session(session_id=self.session, definitions=told, **row.where())
 
     def request(self, row: Row, held: Held) -> Iterator[Event]:
         model, effort = text(held.get("model")), text(held.get("thinkingEffort"))
@@ -270,6 +288,7 @@ _HANDLERS: dict[str, _Handler] = {
     "context.undo": _Reader.forgotten,
     "config.update": _Reader.profile,
     "profile.bind": _Reader.profile,
+    "llm.tools_snapshot": _Reader.offered,
     "llm.request": _Reader.request,
     "usage.record": _Reader.usage,
     "subagent.spawned": _Reader.spawned,
