@@ -323,6 +323,12 @@ def test_what_is_no_plain_list_of_points_is_shown_as_arguments(arguments: object
     assert "<li><b>" in html or "<summary>arguments</summary>" in html
 
 
+def test_a_plan_without_points_says_that_it_has_none() -> None:
+    (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments={"todos": []}, summary="")])
+
+    assert "<p class=dim>todos: []" in html
+
+
 def test_a_few_short_arguments_stand_in_a_line() -> None:
     (html,) = shown([call(1, arguments={"a": '<i> "x"', "n": 3, "of": None}, summary="ls")])
 

@@ -112,7 +112,7 @@ def _plan(held: Mapping[str, object]) -> str:
     if len(lists) != 1 or len(lists) + len(others) != len(held):
         return ""
     points = [_point(entry) for entry in lists[0]]
-    if not all(points):
+    if not points or not all(points):
         return ""
     told = "".join(f"<p class=dim>{texts.inner(text)}\n" for text in others)
     if len(points) <= OPEN_POINTS:
