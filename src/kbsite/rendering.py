@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from kbsite import __version__, assets, text
 from kbsite.ahead import Ahead
 from kbsite.charts.drawing import digits, percentage
+from kbsite.model.config import canary_line
 from kbsite.model.transcript import Transcript
 from kbsite.output import Destination
 from kbsite.pages import facts, social, step_html, steps
@@ -211,6 +212,7 @@ def environment(site: Site) -> Environment:
     env.globals.update(
         site=site,
         version=__version__,
+        canary_line=canary_line,
         schemas=sorted(SCHEMAS),
         attempt_of=attempt_of,
         kept=partial(_kept, site),

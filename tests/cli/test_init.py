@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner, Result
@@ -42,7 +43,15 @@ def test_what_its_comments_propose_can_be_taken(tmp_path: Path, make_run: MakeRu
     begun(tmp_path)
     path = tmp_path / "kbsite.yaml"
     lines = path.read_text("utf-8").splitlines()
-    keys = ("contact: |", "  Found a flaw", "url:", "hardware:", "budget_seconds:", "deck:")
+    keys = (
+        "contact: |",
+        "  Found a flaw",
+        "url:",
+        "canary:",
+        "hardware:",
+        "budget_seconds:",
+        "deck:",
+    )
     taken = [line.replace("# ", "", 1) if line.strip(" #").startswith(tuple(
         key.strip() for key in keys)) else line for line in lines]  # fmt: skip
     assert sum(one != other for one, other in zip(lines, taken, strict=True)) == len(keys)
@@ -54,6 +63,7 @@ def test_what_its_comments_propose_can_be_taken(tmp_path: Path, make_run: MakeRu
 
     settings = read_settings(path)
     (board,) = settings.config.boards
+    assert UUID(settings.config.canary).version == 4
     assert (board.hardware, board.budget_seconds, board.deck) == ("h100-sxm", 2700, ("rowsum",))
     assert [one.text for one in check([], settings)] == []
 

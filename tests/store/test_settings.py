@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ def test_an_empty_file_is_told_of(tmp_path: Path) -> None:
     path.write_text("# nothing yet\n")
     with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:1: expected keys and values"):
         read_settings(path)
+
+
+@pytest.mark.parametrize("canary", ["dodo", "26b5c67b86e74c5a8a3c1c1f5a4e2d10", "{guid}", "<b>"])
+def test_a_canary_that_is_no_guid_is_told_with_a_new_one(canary: str, tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"title: x\ncanary: {json.dumps(canary)}\n")
+    with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:2: canary: expected a GUID") as told:
+        read_settings(path)
+
+    (proposed,) = re.findall(r"such as (\S+), which is new", str(told.value))
+    path.write_text(f"title: x\ncanary: {proposed}\n")
+    assert read_settings(path).config.canary == proposed
 
 
 @pytest.mark.parametrize("robots", ["noindex noai", "noindex,", '"><script>', "a\\nb"])

@@ -33,6 +33,8 @@ about: |
 # url: https://bench.example.org/
 # What each page asks of crawlers, so that solutions stay out of what models are trained on.
 # robots: noindex, noai
+# A GUID of this site's own that pages name, by which they are found where models learnt from them.
+# canary: {guid}
 
 boards:
   # The runs in runs/{board}/, on the page {board}/.
@@ -70,13 +72,15 @@ def init(folder: Path) -> None:
     Example:
       kbsite init mybench && cd mybench && kbsite build
     """
+    from uuid import uuid4
+
     from kbsite.errors import UsageError
     from kbsite.store.settings import CONFIG
 
     if os.path.lexists(folder / CONFIG):
         raise UsageError(f"{folder / CONFIG} is there already; nothing was changed")
     title = json.dumps(one_line(folder.resolve().name or BOARD.title()), ensure_ascii=False)
-    settings = SETTINGS.format(title=title, name=BOARD.title(), board=BOARD)
+    settings = SETTINGS.format(title=title, name=BOARD.title(), board=BOARD, guid=uuid4())
     made = [
         name
         for name, text in (

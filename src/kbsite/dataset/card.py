@@ -11,6 +11,7 @@ import yaml
 from msgspec import Struct
 
 from kbsite.errors import UsageError
+from kbsite.model.config import canary_line
 from kbsite.model.counts import number_of
 from kbsite.model.listing import ListedRun
 from kbsite.pages.page import Site
@@ -103,12 +104,13 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
     audited = sum(run.verdict is not None for run in runs)
     base = base_url(site)
     where = f"The site: <{base}>\n\n" if base else ""
+    line = canary_line(site.config.canary)
     return Card(
         head,
         f"\n# {_plain(title)}\n\n{_plain(site.config.tagline)}\n\n{where}"
         f"{number_of(len(runs), 'run')} of coding agents on kernel problems,"
         f" {audited} of them audited.\n\n"
-        f"{boards}\n\n{_LAYOUT}\n",
+        f"{boards}\n\n{_LAYOUT}\n" + (f"\n{line}\n" if line else ""),
     )
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from kbsite.exports.plain import filled, iso, plain
 from kbsite.exports.steps import Turn, groups
 from kbsite.model.board import Attempt
+from kbsite.model.config import canary_line
 from kbsite.model.event import (
     Event,
     Finish,
@@ -41,9 +42,10 @@ NOTHING = "The transcript tells no step of this agent."
 Json = dict[str, object]
 
 
-def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
+def trajectory(told: Transcript, attempt: Attempt, canary: str = "") -> Iterator[str]:
     """The whole document on one line, in pieces: a transcript is never one text.
 
+    `canary` is the GUID of the site's canary.
     No blank stands outside of its texts, as in what other programs write for programs.
     """
     run, session = attempt.run, told.session
@@ -60,7 +62,7 @@ def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
         return {
             "notes": _notes(told, writer.pictures),
             "final_metrics": {**_metrics(usage, cost, "total_"), "total_steps": steps},
-            "extra": _facts(told, attempt),
+            "extra": filled({**_facts(told, attempt), "canary": canary_line(canary)}),
         }
 
     yield from writer.document(told.main, head, tail, told.unlinked)

@@ -137,6 +137,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """Where the site will be published; sitemap.xml and cards for links are made only then."""
     robots: str = ""
     """What each page asks of crawlers, such as "noindex, noai"; empty: nothing."""
+    canary: str = ""
+    """A GUID that pages name, so that their texts are found in what models learn from; or none."""
     runs: str = "runs"
     """Folder of the runs, from the folder that kbsite.yaml stands in; or the URL of a bucket."""
     problems: str = "problems"
@@ -161,6 +163,14 @@ class Config(Struct, frozen=True, kw_only=True):
     redact: Redact = Redact()
     leaks: tuple[Leak, ...] = ()
     """What audits name under `leak`."""
+
+
+def canary_line(guid: str) -> str:
+    """What pages say of the site's canary; empty where it has none.
+
+    "canary GUID" is what those look for who sort out what models should not learn from.
+    """
+    return f"No model should learn from this benchmark: canary GUID {guid}" if guid else ""
 
 
 def may_be_listed(robots: str) -> bool:

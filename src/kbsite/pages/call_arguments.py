@@ -115,13 +115,18 @@ def _plan(held: Mapping[str, object]) -> str:
     if not points or not all(points):
         return ""
     told = "".join(f"<p class=dim>{texts.inner(text)}\n" for text in others)
+    return f"{told}{_points(points, lists[0])}\n"
+
+
+def _points(points: Sequence[str], entries: Sequence[object]) -> str:
+    """Points of a plan one below the other; the middle ones of many are folded."""
     if len(points) <= OPEN_POINTS:
-        return f"{told}<ul>{''.join(points)}</ul>\n"
+        return f"<ul>{''.join(points)}</ul>"
     head, tail = "".join(points[:HEAD_POINTS]), "".join(points[-TAIL_POINTS:])
     middle = slice(HEAD_POINTS, -TAIL_POINTS)
     return (
-        f"{told}<ul>{head}</ul><details><summary>{_standing(lists[0][middle])}</summary>"
-        f"<ul>{''.join(points[middle])}</ul></details><ul>{tail}</ul>\n"
+        f"<ul>{head}</ul><details><summary>{_standing(entries[middle])}</summary>"
+        f"<ul>{''.join(points[middle])}</ul></details><ul>{tail}</ul>"
     )
 
 

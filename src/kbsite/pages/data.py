@@ -257,8 +257,8 @@ def _config(config: Config) -> Config:
     """What is shown of kbsite.yaml anyway: no folder, and nothing that says what is hidden."""
     return Config(
         title=config.title, tagline=config.tagline, about=config.about, contact=config.contact,
-        url=config.url, robots=config.robots, search=config.search, bundles=config.bundles,
-        boards=config.boards, leaks=config.leaks,
+        url=config.url, robots=config.robots, canary=config.canary, search=config.search,
+        bundles=config.bundles, boards=config.boards, leaks=config.leaks,
     )  # fmt: skip
 
 

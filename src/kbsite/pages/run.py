@@ -172,7 +172,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     """The exports, the transcript's pages, then the run's own page, which links them all."""
     shown = renderer.transcript(stored)
     held = proofs_of(site, stored)
-    yield from _exports(stored, shown, held)
+    yield from _exports(stored, shown, held, site.config.canary)
     # Before the parts: a copy of this process makes half of those, and is not to be waited for.
     told = trajectory(shown, stored.run, stored.metrics) if shown else None
     parts: list[Part] = []
@@ -216,15 +216,15 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
 
 
 def _exports(
-    stored: StoredRun, shown: Transcript | None, held: tuple[Proof, ...]
+    stored: StoredRun, shown: Transcript | None, held: tuple[Proof, ...], canary: str
 ) -> Iterator[File]:
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
     large = stored.transcript_size >= LARGE
-    pieces = markdown.page(shown, attempt, held)
+    pieces = markdown.page(shown, attempt, held, canary)
     yield File(markdown_path(stored.run.id), pieces=pieces, large=large)
     if shown is not None:
-        pieces = atif.trajectory(shown, attempt)
+        pieces = atif.trajectory(shown, attempt, canary)
         yield File(trajectory_path(stored.run.id), pieces=pieces, large=large)
 
 

@@ -133,6 +133,11 @@ def _untold(path: Path, config: Config) -> Iterator[InvalidFileError]:
     if not _ROBOTS.fullmatch(config.robots):
         message = "expected words for crawlers with commas between them, as in noindex, noai"
         yield wrong(path, "robots", message)
+    if not _GUID.fullmatch(config.canary):
+        from uuid import uuid4
+
+        message = f"expected a GUID that is this site's own, such as {uuid4()}, which is new"
+        yield wrong(path, "canary", message)
 
 
 def _misplaced(path: Path, config: Config) -> Iterator[InvalidFileError]:
@@ -164,6 +169,7 @@ def _is_address(url: str) -> bool:
 _NO_ADDRESS = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}?#]")
 
 
+_GUID = re.compile(r"(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})?")
 _ROBOTS = re.compile(r"(?:[A-Za-z0-9:_-]+(?: *, *[A-Za-z0-9:_-]+)*)?")
 
 

@@ -22,14 +22,19 @@ from kbsite.model.transcript import Transcript
 __all__ = ["page"]
 
 
-def page(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof] = ()) -> Iterator[str]:
+def page(
+    told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof] = (), canary: str = ""
+) -> Iterator[str]:
     """The whole file, in pieces that end in line ends: a transcript is never one text.
 
-    `proofs` are those of the audit's quotes; a quote that is not proven by one says so.
+    `proofs` are those of the audit's quotes; a quote that is not proven by one says so. `canary`
+    is the GUID of the site's canary.
     """
     left = Left()
     body = _body(told, left)
-    for line in chain(head(told, attempt, proofs), _left(told, left), ["", "## Steps", ""], body):
+    for line in chain(
+        head(told, attempt, proofs, canary), _left(told, left), ["", "## Steps", ""], body
+    ):
         yield f"{line}\n"
 
 

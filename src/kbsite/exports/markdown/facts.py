@@ -9,6 +9,7 @@ from kbsite.exports.markdown.fences import aside, code, fenced
 from kbsite.exports.plain import filled, iso
 from kbsite.model.audit import Earlier, Quote
 from kbsite.model.board import Attempt
+from kbsite.model.config import canary_line
 from kbsite.model.counts import between, figure, small
 from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
@@ -16,7 +17,9 @@ from kbsite.model.transcript import Transcript
 from kbsite.model.usage import Usage
 
 
-def head(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof]) -> Iterator[str]:
+def head(
+    told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof], canary: str
+) -> Iterator[str]:
     """The lines above the steps."""
     run = attempt.run
     yield f"# {code(run.problem)} by {code(run.contender.label)}"
@@ -35,6 +38,7 @@ def head(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof]) -> 
         "origin": run.origin,
     })  # fmt: skip
     yield from (f"- note: {code(note)}" for note in run.notes)
+    yield from (f"- {line}" for line in [canary_line(canary)] if line)
     yield from [
         "",
         "## Verdict",
