@@ -125,7 +125,7 @@ def _page(
     if item.anchor not in made:
         texts = LongTexts()
         html = item_html(item, structs.replace(reading, long_texts=texts))
-        made[item.anchor] = html, list(texts.take())
+        made[item.anchor] = html, [one for one in texts.take() if isinstance(one, LongText)]
     html, held = made[item.anchor]
     if mark(html, [told])[1]:
         return ""

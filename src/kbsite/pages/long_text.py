@@ -1,4 +1,7 @@
-"""Long texts of a transcript: head and tail in place, the whole on a page of its own."""
+"""Long texts of a transcript: head and tail in place, the whole on a page of its own.
+
+Large pictures have files of their own, too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from msgspec import Struct, field
 from kbsite.model.transcript import DiffLine
 
 WHOLE = 16_000
-"""Characters that are shown in place; a longer text is shown by its ends."""
+"""Characters that are shown in place; a longer text is shown by its ends.
+
+And bytes of pictures that a page holds.
+"""
 HEAD, TAIL = 2_000, 1_000
 """Characters of each end."""
 
@@ -42,10 +48,24 @@ class LongText(Struct, frozen=True):
     """Whether each of its lines is one of what changed, and starts with the sign of that."""
 
 
-class LongTexts(Struct):
-    """Collects the long texts of the steps that are rendered, for pages of their own."""
+class LargePicture(Struct, frozen=True):
+    """A picture that gets a file of its own."""
 
-    _held: list[LongText] = field(default_factory=list)
+    page: str
+    """Name of that file, in the folder of the run's page."""
+    anchor: str
+    """The step that it belongs to."""
+    data: bytes
+
+
+class LongTexts(Struct):
+    """Collects the long texts of the steps that are rendered, for pages of their own.
+
+    And their large pictures, where a page does not hold all of a run.
+    """
+
+    in_one_file: bool = False
+    _held: list[LongText | LargePicture] = field(default_factory=list)
     _seen: dict[str, int] = field(default_factory=dict)
 
     def ends(
@@ -54,10 +74,22 @@ class LongTexts(Struct):
         """The ends of a text that is too long for its place; None if it is not."""
         if len(text) <= WHOLE:
             return None
-        number = self._seen[anchor] = self._seen.get(anchor, 0) + 1
-        page = f"text-{anchor}-{number}.html"
+        page = f"text-{anchor}-{self._number(anchor)}.html"
         self._held.append(LongText(page, anchor, text, written, changes))
         return Ends(*ends_of(text), page)
+
+    def picture(self, data: bytes, suffix: str, anchor: str) -> str:
+        """The address of a picture that is too large for its place; empty if it is not."""
+        if self.in_one_file or len(data) <= WHOLE:
+            return ""
+        page = f"picture-{anchor}-{self._number(anchor)}.{suffix}"
+        self._held.append(LargePicture(page, anchor, data))
+        return page
+
+    def _number(self, anchor: str) -> int:
+        """Which one of a step the next one is."""
+        number = self._seen[anchor] = self._seen.get(anchor, 0) + 1
+        return number
 
     def diff_ends(self, lines: Sequence[DiffLine], anchor: str) -> Ends | None:
         """The ends of a diff that is too long for its place; None if it is not."""
@@ -68,21 +100,21 @@ class LongTexts(Struct):
         return self.ends(text, anchor, changes=True)
 
     @property
-    def held(self) -> Sequence[LongText]:
-        """The texts that were collected since the last time they were taken."""
+    def held(self) -> Sequence[LongText | LargePicture]:
+        """What was collected since the last time it was taken."""
         return self._held
 
-    def put(self, texts: Sequence[LongText]) -> None:
-        """Take in texts that were collected elsewhere."""
-        self._held += texts
+    def put(self, collected: Sequence[LongText | LargePicture]) -> None:
+        """Take in what was collected elsewhere."""
+        self._held += collected
 
     def drop(self, anchor: str) -> None:
-        """Forget the texts of a step, which is rendered again."""
-        self._held = [text for text in self._held if text.anchor != anchor]
+        """Forget what is of a step, which is rendered again."""
+        self._held = [one for one in self._held if one.anchor != anchor]
         self._seen.pop(anchor, None)
 
-    def take(self) -> Iterator[LongText]:
-        """The texts that were collected since the last time."""
+    def take(self) -> Iterator[LongText | LargePicture]:
+        """What was collected since the last time."""
         held, self._held = self._held, []
         yield from held
 

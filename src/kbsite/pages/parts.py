@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from kbsite.model.transcript import Transcript
 from kbsite.pages.citing import CitedSteps, cited_steps
 from kbsite.pages.coloured import Made
 from kbsite.pages.item_row import items
-from kbsite.pages.long_text import LongTexts
+from kbsite.pages.long_text import LargePicture, LongTexts
 from kbsite.pages.page import INDEX, File, Renderer, run_path
 from kbsite.pages.readable import readable
 from kbsite.pages.rendered import Rendered
@@ -143,7 +143,7 @@ def _digest(row: Sequence[Item], start: int, count: int, reading: Reading) -> st
 def _made(
     part: Part, row: Sequence[Item], rendered: Rendered, reading: Reading, renderer: Renderer
 ) -> Iterator[File]:
-    """The page of a part, filled with as many items as fit, and of its long texts."""
+    """The page of a part, filled with as many items as fit, and what it sets apart."""
     shown: list[str] = []
     size = elements = 0
     steps, room, most = PART_STEPS, PART_BYTES, PART_ELEMENTS
@@ -175,6 +175,9 @@ def _made(
 def _long(part: Part, reading: Reading, renderer: Renderer) -> Iterator[File]:
     for text in reading.long_texts.take():
         path = f"runs/{reading.run_id}/{text.page}"
+        if isinstance(text, LargePicture):
+            yield File(path, data=partial(bytes, text.data))
+            continue
         values = {"title": "text", "held": text, "shown": reading.cited.text(text), "part": part}
         html = renderer.page("pages/long.html", path, values)
         yield File(path, readable(html))

@@ -166,9 +166,17 @@ def _stretch(held: Sequence[DiffLine], *, far: bool) -> str:
     return f"<details><summary>{count(len(held))} lines unchanged</summary>{shown}</details>"
 
 
-def images(pictures: Sequence[Image]) -> str:
-    """Pictures, one after the other."""
-    return "".join(texts.picture(held.media_type, held.data, held.url) for held in pictures)
+def images(pictures: Sequence[Image], anchor: str, reading: Reading) -> str:
+    """Pictures, one after the other; large ones have files of their own."""
+    return "".join(_image(held, anchor, reading) for held in pictures)
+
+
+def _image(held: Image, anchor: str, reading: Reading) -> str:
+    if len(held.data) > WHOLE and (found := texts.picture_file(held.media_type, held.data)):
+        data, suffix = found
+        if address := reading.long_texts.picture(data, suffix, anchor):
+            return texts.picture_apart(data, address)
+    return texts.picture(held.media_type, held.data, held.url)
 
 
 def result(
@@ -184,7 +192,7 @@ def result(
     recorded = folded(more, "as the CLI recorded it", anchor, reading)
     echo = echo_of(held.output, diffs) if len(held.output) <= WHOLE else None
     output = _output(held, anchor, reading, place) if echo is None else _echo(held, echo, place)
-    return f"{output}{images(held.images)}{recorded}{_side_files(held, reading)}"
+    return f"{output}{images(held.images, anchor, reading)}{recorded}{_side_files(held, reading)}"
 
 
 def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from kbsite.beside import Waiting, beside
-from kbsite.pages.long_text import LongText
+from kbsite.pages.long_text import LargePicture, LongText
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item
 from kbsite.store.nameless import nameless
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONG = 1_000
 """Items from which a second process is worth its start."""
 
-Told = tuple[str, list[LongText]]
+Told = tuple[str, list[LongText | LargePicture]]
 """An item as HTML, and the texts of it that get pages of their own."""
 
 

@@ -176,7 +176,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     # Before the parts: a copy of this process makes half of those, and is not to be waited for.
     told = trajectory(shown, stored.run, stored.metrics) if shown else None
     parts: list[Part] = []
-    reading = _reading(stored, held)
+    reading = _reading(stored, held, in_one_file=renderer.in_one_file)
     if shown is not None:
         yield from cut(shown, parts, reading, renderer)
     path = run_path(stored.run.id)
@@ -228,10 +228,10 @@ def _exports(
         yield File(trajectory_path(stored.run.id), pieces=pieces, large=large)
 
 
-def _reading(stored: StoredRun, held: tuple[Proof, ...]) -> Reading:
+def _reading(stored: StoredRun, held: tuple[Proof, ...], *, in_one_file: bool) -> Reading:
     names = tuple(file.name for file in stored.files)
     side = partial(side_file, stored)
-    return Reading(stored.run.id, side, LongTexts(), names, tuple(proven(held)))
+    return Reading(stored.run.id, side, LongTexts(in_one_file), names, tuple(proven(held)))
 
 
 class _Addresses(Mapping[str, str]):

@@ -159,7 +159,7 @@ def _message(step: Step, reading: Reading) -> Iterator[str]:
     else:
         body = pieces.written(message.text, step.anchor, reading) if message.text else ""
         yield f"<b>{role}</b>{body}"
-    yield pieces.images(message.images)
+    yield pieces.images(message.images, step.anchor, reading)
 
 
 def _thought(step: Step, reading: Reading) -> Iterator[str]:

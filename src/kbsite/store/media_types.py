@@ -13,7 +13,8 @@ _TYPES = {
     ".json": "application/json", ".svg": "image/svg+xml", ".wasm": "application/wasm",
     ".xml": "application/xml", ".txt": _TEXT, ".log": _TEXT, ".py": _TEXT, ".yaml": _TEXT,
     ".jsonl": _TEXT, ".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8",
-    ".woff2": "font/woff2", ".gz": "application/gzip", ".zst": "application/zstd",
+    ".webp": "image/webp", ".woff2": "font/woff2",
+    ".gz": "application/gzip", ".zst": "application/zstd",
 }  # fmt: skip
 """By suffix; of the rest only pictures are taken to be what they are called."""
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from kbsite.text import banners, prose, source
 from kbsite.text.banners import Banner, banner, columns
 from kbsite.text.diffs import diff, inner_diff
-from kbsite.text.pictures import picture
+from kbsite.text.pictures import picture, picture_apart, picture_file
 from kbsite.text.prose import markdown, unmarked
 from kbsite.text.safe import content, escaped, inner, json, plain, visible, with_code
 from kbsite.text.source import CodeLine, code_lines
 
 __all__ = [
     "Banner", "CodeLine", "banner", "code_lines", "columns", "content", "diff", "escaped", "inner",
-    "inner_diff", "json", "load", "markdown", "picture", "plain", "unmarked", "visible",
-    "with_code",
+    "inner_diff", "json", "load", "markdown", "picture", "picture_apart", "picture_file",
+    "plain", "unmarked", "visible", "with_code",
 ]  # fmt: skip
 
 
