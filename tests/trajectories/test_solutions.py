@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kbsite.model.event import UNTOLD, AgentStart, Edit, Source, ToolCall, ToolKind, ToolResult
 from kbsite.trajectories import solutions
@@ -28,6 +29,14 @@ def test_edits_that_failed_or_never_ended_change_nothing() -> None:
     work = Work().edit(Edit(PATH, None, "a = 1\n"))
     work.edit(Edit(PATH, None, "b"), failed=True).edit(Edit(PATH, None, "c"), output=None)
     assert contents(work) == ["a = 1\n"]
+
+
+def test_an_edit_that_its_cli_made_in_another_place_is_replayed_there() -> None:
+    work = Work().edit(Edit("solution.py", None, "a\nb\na\n"))
+    work.edit(Edit("solution.py", "a", "c"))
+    told = {"diff": "@@ -2,2 +2,2 @@\n b\n-a\n+d\n"}
+    work.events[-1] = replace(work.events[-1], recorded=told)
+    assert contents(work) == ["a\nb\na\n", "a\nb\nd\n"]
 
 
 def test_an_edit_of_a_file_that_is_not_known_leaves_it_unknown() -> None:

@@ -26,6 +26,7 @@ from kbsite.fold.ends import still_ended
 from kbsite.fold.late import completed
 from kbsite.fold.lookup import Name, by_name
 from kbsite.fold.paths import shell_path
+from kbsite.fold.recorded_diffs import as_done, as_recorded
 from kbsite.fold.replay import outcome
 from kbsite.fold.results import has_run, original, reset_to, unfinished
 from kbsite.fold.steps_aside import Told
@@ -254,7 +255,8 @@ class Fold:
         if known.contents(call.edits) != before:
             # The files changed between the call and its result: the diff is taken anew.
             draft.diffs = known.diffs(call.edits)
-        for edit in call.edits:
+        draft.diffs = as_recorded(draft.diffs, call.edits, result)
+        for edit in as_done(call.edits, draft.diffs):
             known.apply(edit)
 
     def _known(self, call: ToolCall) -> Files:
@@ -374,9 +376,8 @@ class Fold:
         tree.placed.add(agent)
         steps = self._drafts[agent].steps(self._steps(agent, tree, depth))
         start = self._starts.get(agent)
-        title = start.title if start else ""
         usage = tree.usages.get(agent, Usage())
-        return AgentLog(id=agent, title=title, steps=steps, usage=usage)
+        return AgentLog(id=agent, title=start.title if start else "", steps=steps, usage=usage)
 
     def _steps(self, agent: str, tree: _Tree, depth: int) -> Iterator[tuple[int, Step]]:
         for number, draft in enumerate(self._drafts[agent]):

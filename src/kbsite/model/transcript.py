@@ -45,6 +45,9 @@ class FileDiff(Struct, frozen=True):
     """Whether its call failed: it is what was asked for, and no change."""
     untold: bool = False
     """Whether the CLI says that there was a change, and not which."""
+    otherwise: bool = False
+    """Whether the CLI says that it changed something else than its call asked for: the lines are
+    what it says."""
 
     @property
     def told(self) -> str:
@@ -53,6 +56,8 @@ class FileDiff(Struct, frozen=True):
             return f"{self.action}, which failed"
         if self.untold:
             return f"{self.action}, of which the CLI does not tell the text"
+        if self.otherwise:
+            return f"{self.action}, other than the call asked for: as the CLI tells it"
         if not self.replayed:
             return self.action
         if self.action == "unknown":

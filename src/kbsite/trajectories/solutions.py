@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
+from kbsite.fold.recorded_diffs import as_done
 from kbsite.fold.results import has_run, unfinished
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
@@ -91,7 +92,7 @@ def _changes(moment: Moment, cwd: str) -> Iterator[_Change]:
 
 def _edited(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     edits: dict[str, list[Edit]] = {}
-    for edit in call.edits:
+    for edit in as_done(call.edits, moment.step.diffs):
         target = moved_to(edit.patch) if edit.action == "move" else ""
         for path in dict.fromkeys(filter(None, (edit.path, target))):
             if is_solution(path):
