@@ -38,7 +38,7 @@ from kbsite.model.event import (
 )
 from kbsite.model.usage import Usage
 from kbsite.pages.call_arguments import IN_A_LINE
-from kbsite.pages.item_row import items
+from kbsite.pages.item_row import LOOKED_AT, items
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.parts import Reading
 from kbsite.pages.step_html import finish, item
@@ -106,6 +106,38 @@ def test_what_a_model_was_told_of_its_tools_is_folded_as_it_was_written() -> Non
 
     told = "what the model was told of its tools"
     assert f"<details><summary>{told}</summary><pre># Bash\n\nRun &lt;it>.\n</pre>" in html
+SAID = Message(source=at(9), role=Role.ASSISTANT, text="Done.")
+ASKED = Message(source=at(8), role=Role.USER, text="Go on.")
+
+
+@pytest.mark.parametrize(
+    ("between", "went_on"),
+    [
+        ((), True),
+        ((Malformed(source=at(2), text="{cut", reason="no JSON"),), True),
+        ((Message(source=at(2), role=Role.USER, text="a reminder", injected=True),), True),
+        ((ASKED,), False),
+        ((Session(source=at(2), session_id="another"),), False),
+        ((Finish(source=at(2), ok=False, reason="interrupted"),), False),
+        ((Notice(source=at(2), topic=Topic.INTERRUPTION, text="stopped"),), False),
+        ((Unknown(source=at(2), type="new", raw="{}"),) * LOOKED_AT, False),
+    ],
+)
+def test_of_a_call_without_a_result_it_is_told_whether_the_agent_went_on(
+    between: tuple[Event, ...],
+    went_on: bool,
+) -> None:
+    html = text(shown([call(1), *between, SAID])[0])
+
+    assert ("no result in this transcript; the agent went on" in html) is went_on
+    assert ("the session ended or was interrupted first" in html) is not went_on
+
+
+def test_another_call_and_words_of_the_same_line_do_not_say_that_an_agent_went_on() -> None:
+    said = Message(source=Source("session.jsonl", 1, 1), role=Role.ASSISTANT, text="Both at once.")
+    items_shown = shown([call(1), said, call(2)])
+
+    assert [text(html).count("interrupted first") for html in items_shown] == [1, 0, 1]
 
 
 def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:

@@ -8,14 +8,26 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kbsite.model.event import Trace
-from kbsite.model.transcript import AgentLog, Transcript
+from kbsite.model.event import (
+    Finish,
+    Message,
+    Notice,
+    Role,
+    Session,
+    Thought,
+    ToolCall,
+    Topic,
+    Trace,
+)
+from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.on_demand import OnDemand
 from kbsite.pages.pauses import with_pauses
 from kbsite.pages.steps import Item
 
 MOST_ROWS = 500
 """Rows of bookkeeping in one item: each is a place that links lead to, and pages hold few."""
+LOOKED_AT = 100
+"""Steps in which it is looked for whether an agent went on after a call without a result."""
 
 
 class _Spot(NamedTuple):
@@ -84,7 +96,33 @@ class _Row:
             held = tuple(log.steps[first : first + rows])
             return Item(anchor=step.anchor, depth=depth, agent=log.id, rows=held, pause=pause)
         own = replace(step, agents=()) if step.agents else step
-        return Item(anchor=step.anchor, depth=depth, agent=log.id, step=own, pause=pause)
+        went_on = _is_unanswered(step) and _went_on(log, first)
+        return Item(
+            anchor=step.anchor, depth=depth, agent=log.id, step=own, pause=pause, went_on=went_on
+        )
+
+
+def _is_unanswered(step: Step) -> bool:
+    return isinstance(step.event, ToolCall) and step.result is None
+
+
+def _went_on(log: AgentLog, number: int) -> bool:
+    """Whether an agent's model speaks after a step, before the session or its turn is over.
+
+    That it calls says nothing: it may ask for several tools at once.
+    """
+    line = log.steps[number].event.source.line
+    for later in range(number + 1, min(len(log.steps), number + 1 + LOOKED_AT)):
+        match log.steps[later].event:
+            case Session() | Finish() | Notice(topic=Topic.INTERRUPTION | Topic.ERROR):
+                return False
+            case Message(role=Role.USER, injected=False):
+                return False
+            case (Thought() | Message(role=Role.ASSISTANT)) as event if event.source.line != line:
+                return True
+            case _:
+                pass
+    return False
 
 
 class _Spots:

@@ -74,7 +74,8 @@ def item(held: Item, reading: Reading) -> str:
     when = anchor if step.elapsed is None else elapsed(step.elapsed)
     told = (
         f"{named}{pause}><a href=#{anchor}>{when}</a>"
-        f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}"
+        f"{''.join(_BODIES[type(step.event)](step, reading))}{_unanswered(held)}"
+        f"{_usage(step.usage)}"
     )
     # What a model says ends its last line itself: a blank one more is weight, in every step.
     return told if told.endswith("\n") else f"{told}\n"
@@ -115,6 +116,16 @@ def _usage(usage: Usage) -> str:
     return f"<small>{', '.join(told)}</small>"
 
 
+def _unanswered(held: Item) -> str:
+    """What is told of a call without a result; nothing of anything else."""
+    step = held.step
+    if step is None or not isinstance(step.event, ToolCall) or step.result is not None:
+        return ""
+    if held.went_on:
+        return "<p class=dim>no result in this transcript; the agent went on"
+    return "<p class=dim>no result: the session ended or was interrupted first"
+
+
 def _call(step: Step, reading: Reading) -> Iterator[str]:
     call = step.event
     assert isinstance(call, ToolCall)
@@ -128,7 +139,6 @@ def _call(step: Step, reading: Reading) -> Iterator[str]:
         yield pieces.long(command, step.anchor, reading)
     yield arguments(step, reading)
     if step.result is None:
-        yield "<p class=dim>no result: the session ended or was interrupted first"
         return
     held, took = step.result, slow_seconds(step)
     if held.seconds is None and took is not None:

@@ -55,6 +55,8 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
     pause: float = 0.0
     """Seconds before it in which nothing is recorded of its agent; 0 for a short while, and less
     where the clock was set back by so many."""
+    went_on: bool = False
+    """Whether it is a call without a result, after which its agent went on."""
 
     @property
     def kind(self) -> str:
@@ -117,7 +119,7 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
         opens = self.opens and (
             self.opens.id, self.opens.title, len(self.opens.steps), self.opens.usage
         )  # fmt: skip
-        told = (self.anchor, self.depth, self.agent, self.step, self.rows, opens)
+        told = (self.anchor, self.depth, self.agent, self.step, self.rows, opens, self.went_on)
         try:
             return msgspec.msgpack.encode(told)
         except (OverflowError, TypeError, ValueError, RecursionError):
