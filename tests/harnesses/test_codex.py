@@ -906,6 +906,27 @@ def test_completed_turn_with_an_error_is_a_bad_finish(info: Any, reason: str) ->
     assert (finish.ok, finish.reason, finish.text) == (False, reason, "401")
 
 
+LIMIT = event("error", message="No more today.", codex_error_info="usage_limit_exceeded")
+
+
+def test_a_turn_that_an_error_ended_is_none_that_went_well() -> None:
+    """Codex 0.119 writes the error in a row of its own, and that the turn is complete."""
+    finish = only(Finish, events(LIMIT, event("task_complete", last_agent_message=None)))
+    assert (finish.ok, finish.reason) == (False, "usage_limit_exceeded")
+    assert finish.text == "No more today."
+
+
+def test_an_error_that_a_turn_went_on_after_is_not_its_end() -> None:
+    finish = only(Finish, events(LIMIT, event("task_complete", last_agent_message="Done.")))
+    assert (finish.ok, finish.text) == (True, "Done.")
+
+
+@pytest.mark.parametrize("between", ["task_started", "task_complete"])
+def test_an_error_is_that_of_its_own_turn(between: str) -> None:
+    found = events(LIMIT, event(between), event("task_complete", last_agent_message=None))
+    assert [e.ok for e in found if isinstance(e, Finish)][-1] is True
+
+
 def test_aborted_turn_is_a_bad_finish() -> None:
     finish = only(Finish, events(event("turn_aborted", reason="interrupted")))
     assert (finish.ok, finish.reason) == (False, "interrupted")

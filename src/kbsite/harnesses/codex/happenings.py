@@ -119,10 +119,22 @@ def total(thread: Thread, row: Row, counts: Mapping[str, object]) -> list[Event]
     return [use]
 
 
-def _complete(_thread: Thread, row: Row) -> list[Event]:
-    error = mapping(row.value.get("error"))
-    failed = bool(row.value.get("error"))
-    body = text(error.get("message")) if failed else text(row.value.get("last_agent_message"))
+def _began(thread: Thread, row: Row) -> list[Event]:
+    thread.error = {}
+    return [row.trace]
+
+
+def _error(thread: Thread, row: Row) -> list[Event]:
+    thread.error = row.value
+    return [row.notice(Topic.ERROR, _told("error", row.value))]
+
+
+def _complete(thread: Thread, row: Row) -> list[Event]:
+    said = text(row.value.get("last_agent_message"))
+    # Codex 0.119 has an error in a row of its own, and then says that the turn is complete.
+    error = mapping(row.value.get("error")) or ({} if said else thread.error)
+    failed, thread.error = bool(error or row.value.get("error")), {}
+    body = text(error.get("message")) if failed else said
     word = reason(error.get("codex_error_info")) or "error" if failed else "task_complete"
     return [_finish(row, word, body, ok=not failed)]
 
@@ -205,6 +217,9 @@ _HANDLERS: dict[str, Callable[[Thread, Row], list[Event]]] = {
     "agent_reasoning": _agent_reasoning,
     "agent_reasoning_raw_content": _agent_reasoning,
     "token_count": _token_count,
+    "task_started": _began,
+    "turn_started": _began,
+    "error": _error,
     "task_complete": _complete,
     "turn_complete": _complete,
     "turn_aborted": _aborted,
@@ -222,7 +237,6 @@ _ITEMS: dict[str, Callable[[Thread, Row], list[Event]]] = {
     "ContextCompaction": _compacted,
 }
 _NOTICES = {
-    "error": Topic.ERROR,
     "stream_error": Topic.RETRY,
     "warning": Topic.NOTE,
     "guardian_warning": Topic.NOTE,
@@ -235,7 +249,7 @@ _NOTICES = {
     "undo_completed": Topic.NOTE,
 }
 _TRACES = frozenset({
-    "task_started", "turn_started", "thread_settings_applied", "thread_name_updated",
+    "thread_settings_applied", "thread_name_updated",
     "thread_goal_updated", "session_configured", "item_started", "turn_diff", "plan_update",
     "agent_reasoning_section_break", "exec_command_begin", "exec_command_output_delta",
     "terminal_interaction", "patch_apply_begin", "patch_apply_updated", "mcp_tool_call_begin",

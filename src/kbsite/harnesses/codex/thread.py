@@ -87,6 +87,8 @@ class Thread:
         self.model = ""
         self.version = ""
         self.compactions = 0
+        self.error: Mapping[str, object] = {}
+        """The error that was told in this turn, which is the end of it."""
         self.history = History()
         self.tells_responses = False
         """Whether the file counts each response in a row of its own."""
