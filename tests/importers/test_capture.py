@@ -242,7 +242,7 @@ def test_no_private_files_of_real_captures_are_kept(tmp_path: Path, name: str) -
 LONE = {
     "claude-code-2.1.329": ("claude", "home/**/*.jsonl", 13000),
     "codex-0.169.0": ("codex", "home/**/rollout-*.jsonl", 14000),
-    "kimi-cli-1.50.0": ("kimi", "home/**/wire.jsonl", 17000),
+    "kimi-cli-1.50.0": ("kimi", "home/**/wire.jsonl", 15000),
     "kimi-code-2.1.0": ("kimi", "home/**/agents/*/wire.jsonl", 15000),
     "opencode-1.18.33": ("opencode", "stdout.jsonl", 13000),
 }

@@ -11,6 +11,7 @@ from kbsite.store.runs import read_run
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
 from tests.harnesses import claude_rows
+from tests.harnesses.kimi_rows import asked, below, came, spent, wired, written
 
 
 def test_a_sub_agents_log_alone_has_all_that_a_session_has(tmp_path: Path) -> None:
@@ -37,3 +38,63 @@ def test_a_sub_agents_log_alone_has_all_that_a_session_has(tmp_path: Path) -> No
     assert (signs.span, sum(signs.calls.values())) == (5, 2)
     assert [step.anchor for step in shown.main.steps if step.agents] == ["L4"]
     assert (run.run.harness_version, OF_ANOTHER in run.run.notes) == ("2.1.329", True)
+
+
+def _kimi(folder: Path) -> list[Path]:
+    """The files of a session of kimi-cli's with a sub-agent, whose own log says no more of it."""
+    given = json.dumps({"description": "look", "prompt": "p"})
+    own = [wired("TurnBegin", user_input="p"), asked("c2", '{"command": "ls"}'), came("c2", "x")]
+    own += [wired("StepBegin", n=2), spent(7, 2)]
+    main = [wired("TurnBegin", user_input="Do."), asked("c1", given, tool="Agent")]
+    main += [below("a1", "c1", row["message"]["type"], **row["message"]["payload"]) for row in own]
+    main += [came("c1", "agent_id: a1\n\nx"), spent(5, 1)]
+    files = {folder / "s1" / "wire.jsonl": main, folder / "s1/subagents/a1/wire.jsonl": own}
+    for path, held in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(written(*held))
+    return list(files)
+
+
+def test_a_sub_agents_log_that_only_its_folder_tells_of_is_none_of_the_session(
+    tmp_path: Path,
+) -> None:
+    """kimi-cli's: it repeats what the session's log has, and stood there as the session's own."""
+    run = read_run(import_transcripts(_kimi(tmp_path / "h"), tmp_path / "mine"))
+    shown = transcript("kimi", run.transcripts)
+
+    assert shown is not None
+    assert [file.name for file in run.transcripts] == [
+        "session/subagents/a1/wire.jsonl",
+        "session/wire.jsonl",
+    ]
+    assert sum(trajectory(shown, run.run).signs.calls.values()) == 2
+    assert (run.run.usage.sent, run.run.usage.output) == (12, 3)
+    assert shown.unlinked == ()
+
+
+def test_such_logs_of_several_sessions_stay_apart(tmp_path: Path) -> None:
+    files = [*_kimi(tmp_path / "h"), *_kimi(tmp_path / "i" / "s2")]
+    run = read_run(import_transcripts(files, tmp_path / "mine"))
+
+    assert len(run.transcripts) == 4
+    assert run.run.usage.sent == 24
+
+
+def test_such_a_log_alone_is_a_session(tmp_path: Path) -> None:
+    _, own = _kimi(tmp_path / "h")
+    run = read_run(import_transcripts([own], tmp_path / "mine"))
+
+    assert [file.name for file in run.transcripts] == ["session/wire.jsonl"]
+    assert run.run.usage.sent == 7
+
+
+def test_a_transcript_of_a_sub_agent_of_cursors_is_one(tmp_path: Path) -> None:
+    files = [tmp_path / "s" / "s.jsonl", tmp_path / "s" / "subagents" / "a.jsonl"]
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        said = {"role": "assistant", "message": {"content": [{"type": "text", "text": path.stem}]}}
+        path.write_text(json.dumps(said) + "\n")
+    shown = transcript("cursor", read_run(import_transcripts(files, tmp_path / "mine")).transcripts)
+
+    assert shown is not None
+    assert [len(log.steps) for log in (shown.main, *shown.unlinked)] == [1, 1]

@@ -5,6 +5,7 @@ Only here is a format told from a file's content: everywhere else a run says whi
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -364,15 +365,14 @@ def _document(path: Path, start: str) -> list[Mapping[str, object]]:
 
 def _laid_out(sources: Sequence[_Source], harness: str) -> list[Stored]:
     """The files under the names that they get within transcript/, in the order of the names."""
-    names = [source.path.name for source in sources]
-    depth = 1
+    alone, depth, names = len(sources) == 1, 0, [""] * (len(sources) + 1)
     while len(set(names)) < len(names):
         depth += 1
-        names = ["/".join(source.path.parts[1:][-depth:]) for source in sources]
+        names = [_ending(source, harness, depth, alone=alone) for source in sources]
     found = []
     for source, name in zip(sources, names, strict=True):
         form = source.candidates[harness]
-        placed = next((n for n in _names(form, name) if _covered(form, n)), None)
+        placed = next(_names(form, name), None)
         if placed is None:
             raise UsageError(f"{source.path.name}: no name for it that {form.id} is read under")
         found.append(Stored(placed, str(source.path), source.path.stat().st_size))
@@ -381,11 +381,20 @@ def _laid_out(sources: Sequence[_Source], harness: str) -> list[Stored]:
     return sorted(found, key=lambda file: file.name)
 
 
+def _ending(source: _Source, harness: str, depth: int, *, alone: bool) -> str:
+    """The last `depth` parts of a file's path; more of them where they tell whose file it is.
+
+    A sub-agent's file that is `alone` is all that there is of a session.
+    """
+    parts, pattern = source.path.parts[1:], source.candidates[harness].sub_agents
+    if pattern and not alone and (found := re.search(f"(?<=/){pattern}$", str(source.path))):
+        depth = max(depth, found[0].count("/") + 1)
+    return "/".join(parts[-depth:])
+
+
 def _names(form: Format, name: str) -> Iterator[str]:
+    """Names for a file that a format is read under, the best first."""
     for known in (name, name.replace("/", "-")):
-        for ending in _ENDINGS:
-            yield f"{form.stored_as}/{known}{ending}"
-
-
-def _covered(form: Format, name: str) -> bool:
-    return any(matches(name, glob) for glob in form.globs)
+        for placed in (f"{form.stored_as}/{known}{ending}" for ending in _ENDINGS):
+            if any(matches(placed, glob) for glob in form.globs):
+                yield placed

@@ -20,10 +20,15 @@ FORMATS: list[Format] = [
     Format(
         id="cursor-transcript",
         title="transcript without results",
-        globs=("home/.cursor/projects/*/agent-transcripts/**/*.jsonl", "log/*"),
+        globs=(
+            "home/.cursor/projects/*/agent-transcripts/**/*.jsonl",
+            "log/*",
+            "log/**/subagents/*.jsonl",
+        ),
         parse=transcript.parse,
         recognises=transcript.recognises,
         stored_as="log",
+        sub_agents=r"subagents/[^/]+\.jsonl",
     ),
 ]
 """Unlike elsewhere, stdout is the richer one: the transcripts on disk hold no tool results, no

@@ -37,7 +37,9 @@ from kbsite.model.usage import Usage
 
 Payload = Mapping[str, object]
 
-_PATH = re.compile(r"(?:^|/)sessions/[^/]+/([^/]+)/(?:subagents/([^/]+)/)?wire\.jsonl$")
+_PATH = re.compile(
+    r"(?:^session/(?:.*?/)??|(?:^|/)sessions/[^/]+/([^/]+)/)(?:subagents/([^/]+)/)?wire\.jsonl$"
+)
 _FAILED = re.compile(r"Command failed with exit code: (-?\d{1,9})")
 _DONE = "Command executed successfully."
 _MESSAGE_ENDS = {
@@ -300,8 +302,10 @@ FORMAT = Format(
         "home/.kimi/sessions/*/*/wire.jsonl",
         "home/.kimi/sessions/*/*/subagents/*/wire.jsonl",
         "session/*.jsonl",
+        "session/**/subagents/*/wire.jsonl",
     ),
     parse=parse,
     recognises=recognises,
     stored_as="session",
+    sub_agents=r"subagents/[^/]+/wire\.jsonl",
 )
