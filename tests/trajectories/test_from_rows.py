@@ -66,6 +66,8 @@ class Call:
     start: float
     kid: bool
     """Whether a sub-agent made it."""
+    asks: bool
+    """Whether it waits for a person's answer."""
     end: float | None = None
     told: float | None = None
     """How long the CLI itself says that it took."""
@@ -76,7 +78,8 @@ def calls(path: Path) -> dict[str, Call]:
     found: dict[str, Call] = {}
     for at, block, row in blocks(path):
         if block.get("type") == "tool_use":
-            found.setdefault(block["id"], Call(at, bool(row.get("isSidechain"))))
+            asks = block["name"] == "AskUserQuestion"
+            found.setdefault(block["id"], Call(at, bool(row.get("isSidechain")), asks))
         known = found.get(block.get("tool_use_id", ""))
         if block.get("type") == "tool_result" and known and known.end is None:
             rich = row.get("toolUseResult")
@@ -113,8 +116,10 @@ def test_calls_took_as_long_as_their_rows_tell(path: Path) -> None:
     assert [one.seconds for one in signs.slowest] == pytest.approx(
         sorted(took, reverse=True)[:SLOWEST], abs=1e-3
     )
-    own = [(one.start, end) for one, end in over if not one.kid]
+    own = [(one.start, end) for one, end in over if not one.kid and not one.asks]
     assert sum(signs.tools.values()) == pytest.approx(covered(own), abs=1e-2)
+    asked = [(one.start, end) for one, end in over if not one.kid and one.asks]
+    assert (signs.idle or 0) >= covered([*own, *asked]) - covered(own) - 1e-2
     if signs.span is not None:
         assert signs.span == pytest.approx(
             sum(signs.tools.values()) + (signs.model or 0) + (signs.idle or 0), abs=1e-3

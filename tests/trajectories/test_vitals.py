@@ -29,6 +29,21 @@ def test_waiting_for_a_retry_or_a_person_is_idle() -> None:
     assert (found.model, found.idle) == (2 + 2, 30 + 60)
 
 
+def test_waiting_for_the_answer_to_a_question_is_idle() -> None:
+    asked: dict[str, object] = {"questions": [{"question": "Which one?", "options": []}]}
+    work = Work().say("do", at=0, role=Role.USER)
+    found = signs(work.call(ToolKind.OTHER, asked, "That one.", at=(10, 3610)).say(at=3615))
+    assert (found.model, found.idle, dict(found.tools)) == (10 + 5, 3600, {})
+    assert dict(found.calls) == {ToolKind.OTHER: 1}
+
+
+@pytest.mark.parametrize("questions", [None, [], "Which?", ["Which?"], [{"header": "x"}]])
+def test_other_calls_wait_for_nobody(questions: object) -> None:
+    work = Work().say("do", at=0, role=Role.USER)
+    work.call(ToolKind.OTHER, {"questions": questions}, "", at=(10, 13))
+    assert signs(work.say(at=15)).idle == 0
+
+
 def test_a_wait_that_the_cli_tells_of_is_idle_and_then_the_model_is_asked_again() -> None:
     work = Work().say("do", at=0, role=Role.USER).notice(Topic.RETRY, at=1, wait=0.5)
     work.notice(Topic.RETRY, at=3, wait=40)
@@ -84,6 +99,40 @@ def test_a_call_without_the_time_of_its_result_lasts_as_long_as_the_cli_says() -
     work = Work().call(ToolKind.RUN, {}, at=(1, None), seconds=4).say(at=6)
     found = signs(work)
     assert (dict(found.tools), found.model) == ({ToolKind.RUN: 4}, 1)
+
+
+def test_a_call_that_is_written_down_with_its_result_began_as_long_before_as_the_cli_says() -> None:
+    """As Codex 0.63 does, and what the model said before the call along with it."""
+    work = Work().say("do", at=0, role=Role.USER).say("I look.", at=14)
+    work.call(ToolKind.RUN, {}, at=(14, 14.01), seconds=10).say(at=16)
+    found = signs(work)
+    assert dict(found.tools) == {ToolKind.RUN: pytest.approx(10)}
+    assert found.model == pytest.approx(4 + 2)
+    assert found.idle == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output", "seconds"),
+    [
+        ({}, "", None),
+        ({"run_in_background": True}, "", 9),
+        ({}, "Process running with session ID 7\n", 9),
+    ],
+)
+def test_how_long_work_took_that_its_call_did_not_wait_for_is_none_of_the_calls_time(
+    arguments: dict[str, object],
+    output: str,
+    seconds: float | None,
+) -> None:
+    work = Work().say("do", at=0, role=Role.USER)
+    work.call(ToolKind.RUN, arguments, output, at=(14, 14), seconds=seconds)
+    assert signs(work.say(at=16)).model == 16
+
+
+def test_a_call_began_after_what_was_there_before_it() -> None:
+    work = Work().say("do", at=0, role=Role.USER).say("Wait.", at=12)
+    found = signs(work.call(ToolKind.RUN, {}, at=(14, 14), seconds=10).say(at=16))
+    assert (dict(found.tools), found.model) == ({ToolKind.RUN: 2}, 12 + 2)
 
 
 def test_without_times_only_what_the_cli_tells_is_known() -> None:

@@ -58,12 +58,17 @@ def is_apart(call: ToolCall) -> bool:
     return isinstance(call.arguments, Mapping) and any(map(call.arguments.get, _BACKGROUND))
 
 
+def outlives(result: ToolResult) -> bool:
+    """Whether a result says that its command goes on after the call."""
+    return _STILL_RUNS.search(result.output[:_HEAD]) is not None
+
+
 def has_run(call: ToolCall, result: ToolResult) -> bool:
     """Whether a command is sure to have run, and to have come to its end."""
     # A command that was refused never ran, and one in the background may still run.
     if is_apart(call):
         return False
-    if result.exit_code is None and _STILL_RUNS.search(result.output[:_HEAD]):
+    if result.exit_code is None and outlives(result):
         return False
     return not result.is_error or bool(result.exit_code)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import pairwise
 
 from msgspec import Struct, field
 
+from kbsite.fold.results import is_apart, outlives
 from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind, Topic
 from kbsite.model.transcript import Step, Transcript
 from kbsite.trajectories.times import size
+
+AT_ONCE = 0.05
+"""Seconds within which rows are taken for written at once."""
 
 
 class Activity(Struct):
@@ -85,6 +89,7 @@ def _timeline(transcript: Transcript) -> _Timeline:
     """The calls with a time, and the moments of other rows: whether a model spoke there."""
     held = _Timeline()
     before, asked_again = None, None
+    last, earlier = 0.0, 0.0
     for step in transcript.main.steps:
         at, speaks = step.elapsed, _speaks_after(before, step)
         if at is None or speaks is None:
@@ -92,11 +97,17 @@ def _timeline(transcript: Transcript) -> _Timeline:
         if asked_again is not None and asked_again < at:
             held.marks.append(asked_again)
         before, asked_again = step, _asked_again(step, at)
-        held.marks.append(at)
+        if at - last > AT_ONCE:
+            earlier = last
+        last = max(at, last)
+        begun = _begin(step, at, earlier)
+        held.marks.append(begun)
         if speaks:
-            held.spoken.append(at)
-        if isinstance(step.event, ToolCall):
-            held.starts.append(at)
+            held.spoken.append(begun)
+        if isinstance(step.event, ToolCall) and _asks_somebody(step.event):
+            held.marks.append(_end(step, at))
+        elif isinstance(step.event, ToolCall):
+            held.starts.append(begun)
             held.ends.append(_end(step, at))
             held.kinds.append(step.event.tool_kind)
     return held
@@ -124,6 +135,29 @@ def _asked_again(step: Step, at: float) -> float | None:
     """When a request that failed was made once more, as far as the CLI tells."""
     wait = size(step.event.wait) if isinstance(step.event, Notice) else None
     return None if wait is None else at + wait
+
+
+def _asks_somebody(call: ToolCall) -> bool:
+    """Whether a call has questions for a person, who is waited for until its result."""
+    asked = call.arguments.get("questions") if isinstance(call.arguments, Mapping) else None
+    if call.tool_kind is not ToolKind.OTHER or not isinstance(asked, list):
+        return False
+    return any(isinstance(one, Mapping) and one.get("question") for one in asked)
+
+
+def _begin(step: Step, at: float, earlier: float) -> float:
+    """When a row's work began: some CLIs write a call down with its result, and how long it took.
+
+    It began after what was there `earlier` than the rows that were written with it.
+    """
+    call, result = step.event, step.result
+    took = size(result.seconds) if result and result.at else None
+    if took is None or result is None or not isinstance(call, ToolCall):
+        return at
+    over = _end(step, at)
+    if over - at > AT_ONCE or is_apart(call) or outlives(result):
+        return at
+    return max(min(at, over - took), min(at, earlier))
 
 
 def _end(step: Step, start: float) -> float:
