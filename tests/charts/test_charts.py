@@ -483,3 +483,15 @@ def test_no_points_are_refused(points: list[Point], budget: float | None) -> Non
     for chart in charts(found):
         parsed(chart.svg)
         parsed(chart.table)
+
+
+def test_the_table_of_work_has_the_calls_of_all_agents_also_of_kinds_that_took_no_time() -> None:
+    work = Work().say(at=0).run("a", at=(1, 3)).call(ToolKind.READ, {}, at=(3, 4), agent="x")
+    chart = work_chart(work.run("b", at=(4, 5), agent="x").trajectory().signs)
+    assert chart is not None
+    assert rows(chart) == [
+        ["model", "0:01", "33 %", ""],
+        ["run", "0:02", "67 %", "2"],
+        ["read", "", "", "1"],
+    ]
+    assert ">calls of all agents<" in chart.table

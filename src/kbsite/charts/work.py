@@ -46,7 +46,15 @@ def work_chart(signs: VitalSigns) -> Chart | None:
         ]
         for name, style, seconds in parts
     ]
-    return Chart(svg, table(title, ["work", "time", "share", "calls"], rows))
+    timed = {style for _, style, _ in parts}
+    # Such as those that only sub-agents made: somebody who adds up the calls has to get all.
+    rows += [
+        [plain(kind.value), plain(""), plain(""), plain(str(calls))]
+        for kind, calls in signs.calls.items()
+        if kind.value not in timed
+    ]
+    heads = ["work", "time of the main agent", "share", "calls of all agents"]
+    return Chart(svg, table(title, heads, rows))
 
 
 def _parts(signs: VitalSigns) -> Iterator[tuple[str, str, float]]:
