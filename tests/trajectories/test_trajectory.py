@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from kbsite.harnesses.claude import vocabulary as claude_vocabulary
 from kbsite.harnesses.kimi import vocabulary as kimi_vocabulary
-from kbsite.model.event import Edit, ToolKind, Topic
+from kbsite.model.event import Edit, Role, Source, ToolKind, Topic, Trace
 from kbsite.model.status import Status
 from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.store.run_folders import SOLUTION
 from kbsite.store.runs import read_run
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
-from tests.trajectories.sessions import Work, graded, run_record, session
+from tests.trajectories.sessions import Work, graded, moment, run_record, session
 
 DEMO = Path(__file__).parents[2] / "runs" / "demo"
 
@@ -213,3 +213,12 @@ def test_what_a_task_in_the_background_printed_is_a_command_s(kinds: dict[str, T
     found = Work().call(kinds["TaskOutput"], {"task_id": "b1"}, output).trajectory()
 
     assert told(found)[:-1] == [("check", True, None, None)]
+
+
+def test_without_a_word_of_its_end_a_session_ends_with_its_last_row_and_not_its_last_file() -> None:
+    """As of Qwen Code, whose notes on sub-agents lie in files that are called after the log."""
+    work = Work().say("do", at=0, role=Role.USER).say("Done.", at=90)
+    note = Trace(source=Source("note.meta.json", 1), at=moment(40), type="note", raw="{}")
+    work.events.append(note)
+    end = work.trajectory().points[-1]
+    assert (end.kind, end.anchor, end.elapsed) == (PointKind.SUBMIT, "L3", 90)

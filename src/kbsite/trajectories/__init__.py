@@ -136,9 +136,11 @@ def _last(transcript: Transcript, steps: Iterable[Moment]) -> tuple[Moment, Mome
     own, finish = transcript.main.steps, transcript.finish
     # What only ended a turn, and was gone on after, is no end.
     ends = (step for step in reversed(own if finish else ()) if step.event == finish)
-    last = next(ends, own[-1] if own else None)
+    last = next(ends, None)
     moment = None
     for over in steps:
-        if last is not None and over.step.anchor == last.anchor:
+        # Files of one agent follow each other as they are called, not as they were written.
+        is_own = over.step.event.agent == ""
+        if is_own if last is None else over.step.anchor == last.anchor:
             moment = over
     return moment or over, over
