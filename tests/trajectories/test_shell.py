@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kbsite.fold.commands import command_text
+from kbsite.fold.commands import changing_text, command_text
 from kbsite.model.event import Source, ToolCall, ToolKind
 from kbsite.trajectories.shell import LONGEST, Written, understood
 
@@ -164,6 +164,25 @@ def test_the_shell_that_codex_tells_around_a_command_is_taken_off(
 
     assert command_text(call) == (command if text is None else text)
     assert command_text(replace(call, tool="Bash")) == command
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "changes"),
+    [
+        ("exec", "text(ALL_TOOLS.filter(x => /a.*b/.test(x.name)))", False),
+        ("exec", 'await tools.exec_command({"cmd": "ls > a"})', True),
+        ("exec", {"cmd": "ls > a"}, True),
+        ("shell", "ls > a", True),
+    ],
+)
+def test_javascript_without_tools_changes_no_file(
+    tool: str, arguments: dict[str, object] | str, changes: bool
+) -> None:
+    call = ToolCall(
+        source=Source("f", 1), call_id="c", tool=tool, tool_kind=ToolKind.RUN, arguments=arguments
+    )
+
+    assert changing_text(call) == (command_text(call) if changes else "")
 
 
 PIECES = st.sampled_from(

@@ -10,6 +10,8 @@ from kbsite.model.event import ToolCall
 _TOLD_WITH_SHELL = "command_execution"
 """What Codex calls a command on its stdout. Another CLI's agent that asks for a shell within its
 own is left there when that shell ends."""
+_CODE_MODE = "exec"
+"""What Codex calls its one tool that runs scripts, where it has code mode."""
 _SHELL = re.compile(r"(?:/[\w./]{1,30}/)?(?:ba|z|da)?sh -(?:l?c|cl)[ \t]+(?=['\"])")
 _PIECE = re.compile(
     r"'(?P<single>[^']*)'|\"(?P<double>(?:[^\"\\$`]|\\.)*)\"|\\(?P<escaped>['\"\\])|"
@@ -32,6 +34,14 @@ def command_text(call: ToolCall) -> str:
         if isinstance(value, list):
             return _of_words([word for word in value if isinstance(word, str)])
     return ""
+
+
+def changing_text(call: ToolCall) -> str:
+    """The same as far as it may change files: JavaScript of Codex's does so by its tools alone."""
+    given = call.arguments
+    if call.tool == _CODE_MODE and isinstance(given, str) and "tools" not in given:
+        return ""
+    return command_text(call)
 
 
 def folder_of(given: Mapping[str, object] | str) -> str:

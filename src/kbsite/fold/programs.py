@@ -12,11 +12,19 @@ from kbsite.fold.shell_words import Redirect, Simple
 from kbsite.fold.work import LARGEST
 from kbsite.late import late
 
+_READS = (
+    r"[ \t]+(?:[ef]?grep|rg|wc|ls|cat|head|tail|stat|file|du|md5sum|sha1sum|sha256sum|basename|"
+    r"dirname|echo)\b"
+)
+"""Programs that change none of the files that they are given."""
 _EVERYWHERE = late(
-    r"\bgit\b[^\n]*\b(?:checkout|restore|stash|reset|apply|am|pull|merge|rebase|clean|switch|"
-    r"revert|cherry-pick|mv|rm)\b|\b(?:patch|xargs|rsync|tar|unzip|black|isort|autopep8|yapf|"
-    r"prettier|clang-format|dos2unix)\b|\bruff\b[^\n]*(?:\bformat\b|--fix)|"
-    r"\bfind\b[^\n]*-(?:exec|ok|delete)"
+    r"\bgit\b[^\n]*\b(?:checkout|restore|stash(?! +(?:list|show)\b)|reset|apply|am|pull|"
+    r"merge(?!-(?:base|tree)\b)|rebase|clean|switch|revert|cherry-pick|mv|rm)\b|"
+    rf"(?<![\w.-])patch(?![\w./=-])|"
+    rf"\bxargs\b(?!(?:[ \t]+-[^\s|;&]+(?:[ \t]+(?:\d+|\{{\}}))?)*{_READS})|"
+    r"\b(?:rsync|tar|unzip|black|isort|autopep8|yapf|prettier|clang-format|dos2unix)\b|"
+    r"\bruff\b[^\n]*(?:\bformat\b|--fix)|"
+    rf"\bfind\b[^\n]*-(?:delete|(?:exec|ok)(?:dir)?\b(?!{_READS}))"
 )
 """What may change files that it does not name."""
 _WALKS = late(r"\b(?:rglob|glob|walk|listdir|argv)\b")
@@ -36,7 +44,8 @@ _WRITES = late(
 _INTO = late(r"[ \t](?:-o|-O|--output|--out)(?:[= \t][ \t]*)?([^\s;|&]+)")
 """What writes to the one file that it names behind this."""
 _HIDDEN = late(
-    r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
+    r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
+    r"\bsed\b(?=[^\n]*[ \t](?:-\w*i|--in-place))[^\n;|&]*[$*?]|"
     r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]{0,200}"
     r"[ \t=][\"']?(?:\$[\w({$]|[^\s\"';|&$]*[*?{])"
 )
@@ -44,6 +53,15 @@ _HIDDEN = late(
 _PRINTED = {"n": "\n", "t": "\t", "\\": "\\"}
 _FLAGS = late(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", re.DOTALL)
 """Flags of sed in one word: of the last one, -i or -e, with what is stuck to it."""
+
+_LOOKING = {
+    "blame", "cat-file", "describe", "diff", "diff-tree", "for-each-ref", "grep", "log", "ls-files",
+    "ls-tree", "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show", "show-ref",
+    "status", "whatchanged",
+}  # fmt: skip
+"""What git does that changes no file of the session's."""
+_WITH_VALUE = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}
+"""Flags of git whose value may be the next word."""
 
 Content = Callable[[str | None], str | None]
 """The content of a file, by its name; None where it is not known."""
@@ -60,6 +78,18 @@ def concerned(text: str, paths: Sequence[str]) -> list[str]:
         return list(paths) if _HIDDEN.search(text) else named
     into = " ".join(_INTO.findall(text)) if named else ""
     return [path for path in named if "$" in into or posixpath.basename(path) in into]
+
+
+def is_looking(words: Sequence[str | None]) -> bool:
+    """Whether a call of git is sure to change no file."""
+    left = iter(words[1:])
+    for word in left:
+        if word in _WITH_VALUE:
+            next(left, None)
+        elif word is None or not word.startswith("-"):
+            into = (other is None or other.startswith(("--output", "--ext")) for other in words)
+            return word in _LOOKING and not any(into)
+    return False
 
 
 def _changes_all(text: str) -> bool:

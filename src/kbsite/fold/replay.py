@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 from kbsite.fold.paths import shell_path
-from kbsite.fold.programs import Sed, concerned, printed, sed_call
+from kbsite.fold.programs import Sed, concerned, is_looking, printed, sed_call
 from kbsite.fold.scripts import changed_by, is_interpreter, is_running, run_by
 from kbsite.fold.sed import edited
 from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
@@ -187,6 +187,8 @@ class _Replay(Struct):
                 return self._tee(command, None if piped else _fed(command))
             case "set":
                 return self._set(command)
+            case "git" if is_looking(command.words):
+                return False
             case "echo" | "printf" | "cat" | "true" | ":" | "pwd":
                 return printed(command, self._content) is not None
             case _:

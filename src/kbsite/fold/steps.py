@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from kbsite.fold.aside import Aside
 from kbsite.fold.clock import by_one_clock
-from kbsite.fold.commands import command_text, folder_of
+from kbsite.fold.commands import changing_text, folder_of
 from kbsite.fold.drafts import Draft, Drafts, DraftsAside, DraftsHeld
 from kbsite.fold.edits import Files
 from kbsite.fold.ends import still_ended
@@ -266,7 +266,7 @@ class Fold:
 
     def _replay(self, draft: Draft, call: ToolCall, result: ToolResult) -> None:
         """Take in what a shell command made of the files, as far as that can be told."""
-        known, script = self._known(call), command_text(call)
+        known, script = self._known(call), changing_text(call)
         home = shell_path(self._session.cwd if self._session else "")
         named = shell_path(folder_of(call.arguments))
         folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)

@@ -11,7 +11,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kbsite.fold.commands import command_text, folder_of
+from kbsite.fold.commands import changing_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.recorded_diffs import as_done
@@ -124,7 +124,7 @@ def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     replayed = [d for d in moment.step.diffs if d.replayed and is_solution(d.path)]
     for change in replayed:
         yield _of_replay(moment, change, cwd)
-    if not replayed and NAME in command_text(call):
+    if not replayed and NAME in changing_text(call):
         yield from _understood(moment, call, cwd)
 
 
@@ -135,7 +135,7 @@ def _understood(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     # A call that has no result, or that was unfinished, may never have run.
     ran = result is not None and has_run(call, result)
     folder = _folder(folder_of(call.arguments), cwd)
-    command = understood(command_text(call), folder, succeeded=succeeded)
+    command = understood(changing_text(call), folder, succeeded=succeeded)
     for written in command.written:
         if is_solution(written.path):
             done = ran and not (result and unfinished(result.output))
