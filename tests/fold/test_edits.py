@@ -188,6 +188,12 @@ def test_how_often_every_occurrence_is_there_is_told_where_the_file_is_known() -
     assert (files.diff(edit).everywhere, files.diff(edit).removed) == (False, 2)
 
 
+def test_where_an_edit_of_a_file_stands_that_is_not_known_is_not_told() -> None:
+    edit = Edit("f", "a\nb\n", "a\nc\n")
+    assert [line.text for line in Files().diff(edit).lines] == ["@@", "a", "b", "c"]
+    assert known("x\na\nb\n").diff(edit).lines[0].text == "@@ -1,3 +1,3 @@"
+
+
 def test_every_occurrence_or_the_first() -> None:
     files = known("a\nb\na\n")
     assert files.diff(Edit("f", "a", "c", every=True)).added == 2

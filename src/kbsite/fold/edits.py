@@ -103,7 +103,7 @@ class Files:
             return _anew(edit, before)
         after = _after(edit, before)
         if before is None or after is None:
-            lines = tuple(_changed(edit.old, edit.new, _ALL))
+            lines = tuple(_unplaced(_changed(edit.old, edit.new, _ALL)))
             return FileDiff(edit.path, edit.action, lines, everywhere=edit.every)
         lost = edit.every or edit.old not in before
         named = None if lost else _lines_of(edit.old, before)
@@ -198,6 +198,11 @@ def _changed(before: str, after: str, named: tuple[int, int] | None = None) -> I
     old, new = old[low : len(old) - high], new[low : len(new) - high]
     context = len(old) + len(new) if named else CONTEXT
     yield from _hunks(old, new, low, context)
+
+
+def _unplaced(lines: Iterable[DiffLine]) -> Iterator[DiffLine]:
+    """A diff of parts of a file that stand nobody knows where in it."""
+    return (DiffLine("@", "@@") if line.sign == "@" else line for line in lines)
 
 
 def _hunks(old: list[str], new: list[str], low: int, context: int) -> Iterator[DiffLine]:
