@@ -69,6 +69,13 @@ def test_reminders_are_injected_and_the_prompt_beside_them_is_not() -> None:
     assert [message.injected for message in of(Message, events)] == [True, False]
 
 
+def test_a_file_that_a_person_named_is_put_in_by_droid() -> None:
+    held = text("Contents of /w/my file.ts (lines 1-25 of 25):\nlet x\n")
+    events = kept(said("user", text("Mend @file.ts"), held, text("Contents of my mind (all):\n")))
+
+    assert [message.injected for message in of(Message, events)] == [False, True, False]
+
+
 def test_what_only_the_model_sees_is_injected() -> None:
     assert one(Message, kept(said("user", text("x"), visibility="llm_only"))).injected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.lines import dump, mapping, sequence, text
@@ -37,7 +38,8 @@ KINDS = {
     "WebSearch": ToolKind.WEB,
 }
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
-_REMINDER = "<system-reminder>"
+_PUT_IN = re.compile(r"<system-reminder>|Contents of \S[^\n]* \(lines \d+-\d+ of \d+\):\n")
+"""How a text begins that droid puts beside what a person said: a note, or a file named by @."""
 _FOR_THE_USER = "user_only"
 _FOR_THE_MODEL = "llm_only"
 
@@ -88,7 +90,7 @@ def _text(row: Row, said: Mapping[str, object], role: Role, told: str) -> Event:
     shown_to = said.get("visibility", row.value.get("visibility"))
     if shown_to == _FOR_THE_USER:
         return row.event(Notice, topic=Topic.NOTE, text=told)
-    own = role is Role.USER and (shown_to == _FOR_THE_MODEL or told.startswith(_REMINDER))
+    own = role is Role.USER and (shown_to == _FOR_THE_MODEL or bool(_PUT_IN.match(told)))
     model = text(said.get("model")) if role is Role.ASSISTANT else ""
     return row.event(Message, role=role, text=told, injected=own, model=model)
 
