@@ -13,6 +13,8 @@ from kbsite.model.slugs import SLUG_RULE, is_slug
 
 _MOST = 100
 """Characters of an id: four of them stand in the name of a run's folder."""
+LONGEST_SECONDS = 365 * 24 * 3600
+"""The longest budget: no calendar has the end of one that is much longer."""
 _NAMES = ("board", "problem", "harness", "provider")
 _TYPED = {
     "order.board": "--board", "order.problem": "PROBLEM", "order.harness": "HARNESS",
@@ -82,9 +84,9 @@ def wrong_model(model: str) -> str:
 
 def wrong_budget(seconds: float) -> str:
     """Why a budget cannot be one; empty if it can."""
-    if math.isfinite(seconds) and seconds > 0:
+    if 0 < seconds <= LONGEST_SECONDS:
         return ""
-    return f"expected seconds, more than 0, got {seconds}"
+    return f"expected seconds, more than 0 and at most {LONGEST_SECONDS} (a year), got {seconds}"
 
 
 def wrong_limits(limits: SessionLimits) -> list[tuple[str, str]]:

@@ -139,3 +139,12 @@ def test_what_cannot_be_ordered_is_told_as_it_was_typed(shell: Shell) -> None:
     got, _, err = shell("run", "claude", "opus", "toy", "--board", "../up")
     assert got == 2
     assert "--board: it becomes part of an address" in err
+
+
+def test_a_budget_that_no_calendar_has_is_refused_before_anything_starts(
+    shell: Shell, home: Path
+) -> None:
+    got, _, err = shell("run", "claude", "opus", "toy", "--budget", "99999999999999h")
+    assert got == 2
+    assert "--budget: expected seconds, more than 0 and at most 31536000 (a year), got" in err
+    assert not (home / "runs").exists()

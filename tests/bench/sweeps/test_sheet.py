@@ -53,6 +53,7 @@ def test_limits_and_slots_are_read_by_key(tmp_path: Path) -> None:
         ({"attempts": "three"}, "attempts", "a whole number"),
         ({"max_parallel": 0}, "max_parallel", "1 or more"),
         ({"budget_seconds": 0}, "budget_seconds", "more than 0"),
+        ({"budget_seconds": 10**20}, "budget_seconds", "at most 31536000"),
         ({"retries": {"most": -1}}, "retries.most", "0 or more"),
         ({"retries": {"backoff_seconds": -1.0}}, "retries.backoff_seconds", "0 or more"),
         ({"slots": {"here": 0}}, "slots.here", "1 or more"),
