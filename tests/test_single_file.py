@@ -214,6 +214,29 @@ def test_nothing_but_such_a_file_is_replaced(settings: Settings, name: str) -> N
     assert write(settings, "other", first).path.stat().st_size > 1000
 
 
+def test_no_page_of_a_site_and_no_other_page_is_replaced(settings: Settings) -> None:
+    made = build(settings)
+    mine = settings.runs.parent / "mine.html"
+    mine.write_text("<!doctype html>\n<title>Mine</title>")
+    for path in (made.out / "index.html", made.out / "runs/other/index.html", mine):
+        before = path.read_bytes()
+        with pytest.raises(UsageError, match="name another"):
+            write(settings, "other", path)
+        assert path.read_bytes() == before
+
+
+def test_a_run_stays_whole_where_somebody_stands_in_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = settings.runs / "demo/other"
+    monkeypatch.chdir(run)
+    for named, out in ((".", None), ("other", run / "files"), ("other", run / "new/x.html")):
+        with pytest.raises(UsageError, match=r"is a run.*--out"):
+            write(settings, named, out)
+
+    assert not [*run.rglob("*.html")]
+
+
 def test_pages_of_hostile_names_are_carried_under_them(
     settings: Settings, tmp_path: Path, make_run: MakeRun
 ) -> None:

@@ -28,6 +28,8 @@ from kbsite.reading import looked_over, read
 from kbsite.regular import is_place
 from kbsite.rendering import Templates, environment
 from kbsite.single_file.packed import Packed, pack
+from kbsite.store.folders import refuse_blocked, run_around
+from kbsite.store.run_folders import is_run
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
@@ -54,6 +56,10 @@ _NO_SCRIPT = (
 
 
 _BEGIN = b"<!doctype html>"
+_OWN_POLICY = b"""content="default-src 'none'; style-src 'sha256-"""
+"""Begins the policy of such a file, which loads no style of its own host."""
+_HEAD = 1 << 20
+"""Bytes within which the policy stands: before it are the names of the run's parts alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +86,23 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
 
 def _check_place(path: Path) -> None:
     """Raise UsageError where a file would take the place of something else than such a file."""
+    refuse_blocked(path.parent)
     if not is_place(path):
         raise UsageError(f"{path}: no place for a file; name one, as run.html")
-    if not path.is_file():
-        return
-    with path.open("rb") as stream:
-        begin = stream.read(len(_BEGIN))
-    if begin not in (b"", _BEGIN):
-        message = "there already, and no page; name another file, or take this one away"
+    run = run_around(path.parent)
+    if run is not None:
+        message = f"{run} is a run, which is whole as it is; name another place with --out"
         raise UsageError(f"{path}: {message}")
+    if path.is_file() and not _is_such(path):
+        message = "there already, and no such file; name another, or take this one away"
+        raise UsageError(f"{path}: {message}")
+
+
+def _is_such(path: Path) -> bool:
+    """Whether a file is one that this module wrote, or empty: no page of a site has its policy."""
+    with path.open("rb") as stream:
+        begin = stream.read(_HEAD)
+    return not begin or (begin.startswith(_BEGIN) and _OWN_POLICY in begin)
 
 
 def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
@@ -99,7 +113,7 @@ def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
     for stored in site.every_run:
         if stored.run.id == named or (folder.is_dir() and stored.folder.samefile(folder)):
             return looked_over(site, stored), stored
-    if not folder.is_dir():
+    if not is_run(folder):
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
     stored = hiding.told(read_run(folder, hiding.of(folder), hiding.contents(folder)))
     alone = replace(site, runs=(stored,), floor_runs=(), boards=(), findings=())

@@ -1,4 +1,4 @@
-"""Folders of runs that are being written; standard library only, as bench writes them too."""
+"""Folders that are made, of runs above all; standard library only, as bench makes them too."""
 
 from __future__ import annotations
 
@@ -9,13 +9,46 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from kbsite.errors import UsageError
+from kbsite.errors import MachineError, UsageError, of_machine
 from kbsite.whole import write_bytes
 
 PARTIAL = ".partial"
 
 BEGUN = ".begun"
 """How the hidden folder ends that becomes the one of a run: who is killed meanwhile leaves it."""
+
+_OF_RUN = ("run.json", "manifest.json")
+"""Files that each complete run has."""
+
+
+def run_around(place: Path) -> Path | None:
+    """The complete run that a place lies in, or is; None where there is none.
+
+    A run is whole as it is: what comes into it later stands in no manifest.
+    """
+    here = place.resolve()
+    for folder in (here, *here.parents):
+        if all((folder / name).exists() for name in _OF_RUN):
+            return folder
+    return None
+
+
+def refuse_blocked(folder: Path) -> None:
+    """Raise UsageError where no folder can be: something else stands there, or above."""
+    there = next(filter(os.path.lexists, (folder, *folder.parents)), folder)
+    if os.path.lexists(there) and not there.is_dir():
+        what = "a link that leads to no folder" if there.is_symlink() else "no folder"
+        raise UsageError(f"{folder}: {there} is {what}; name another place, or move that away")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it; UsageError or MachineError where that cannot be."""
+    refuse_blocked(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = MachineError(f"{folder}: cannot be made: {error.strerror}")
+        raise of_machine(error) or told from error
 
 
 def new_run_folder(board: Path, run_id: str, holds: Mapping[str, bytes] | None = None) -> Path:
@@ -31,7 +64,7 @@ def new_run_folder(board: Path, run_id: str, holds: Mapping[str, bytes] | None =
         message = f"{board / run_id}: the run is already there; delete it or write elsewhere"
         raise UsageError(message)
     partial = board / f"{run_id}{PARTIAL}"
-    board.mkdir(parents=True, exist_ok=True)
+    make_folder(board)
     try:
         if holds:
             _appear(partial, holds)
