@@ -451,6 +451,6 @@ def test_nothing_that_an_export_did_not_make_is_replaced(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("precious")
     for place in (tmp_path / "mine", tmp_path / "mine" / "file"):
-        with pytest.raises(UsageError, match=r"not replaced|a file"):
+        with pytest.raises(UsageError, match=r"not replaced|is no folder"):
             write_dataset(read(settings), place)
     assert (tmp_path / "mine" / "file").read_text() == "precious"

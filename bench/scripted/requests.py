@@ -14,6 +14,7 @@ from bench.providers import Dialect
 from bench.records import plain
 from bench.scripted.replies import SIDE
 from kbsite.model.usage import Usage, total
+from kbsite.store.folders import make_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ class RequestLog:
         self._changed = threading.Condition()
         self._held: dict[int, Request] = {}
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
 
     @property
     def all(self) -> tuple[Request, ...]:

@@ -269,6 +269,32 @@ def test_a_url_where_only_a_folder_can_be_makes_no_folder_called_like_it(
     assert set(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("place", ["led", "led/deep", "round", "file/deep", "/proc/none"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["init"], ["export", "hf", "--runs", "runs"], ["build", "--single-file", "one", "--out"],
+        ["import", "transcript", "log.jsonl", "--out"],
+    ],
+)  # fmt: skip
+def test_where_no_folder_can_be_what_is_in_the_way_is_told(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, words: list[str], place: str
+) -> None:
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs/demo", run_id="one")
+    (tmp_path / "log.jsonl").write_bytes(STREAM)
+    (tmp_path / "file").touch()
+    (tmp_path / "led").symlink_to("nowhere")
+    (tmp_path / "round").symlink_to("round")
+    target = f"{place}/x.html" if "--single-file" in words else place
+    done = run(*words, target, cwd=tmp_path)
+
+    assert done.returncode in (2, 3)
+    assert place in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "nowhere").exists()
+
+
 def test_whoever_stands_in_a_folder_that_is_gone_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,3 +104,13 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, name: str) -> N
     assert isinstance(done.exception, UsageError)
     assert f"{tmp_path / name} is no folder" in str(done.exception)
     assert not (tmp_path / "kbsite.yaml").exists()
+
+
+def test_a_folder_that_looks_like_an_option_can_be_entered_as_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(kbsite, ["init", "--", "-mine"])
+
+    assert done.exit_code == 0, done.output
+    assert "cd ./-mine\n" in done.stderr

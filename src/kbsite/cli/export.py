@@ -41,7 +41,9 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     from kbsite.dataset import write_dataset
     from kbsite.hiding import hiding_of
     from kbsite.reading import read
+    from kbsite.store.folders import refuse_blocked
 
+    refuse_blocked(out)
     chosen = override(settings(config, runs), runs, None, None)
     # A dataset there would be taken for a run, or go with the next build.
     refuse_within(out, {**chosen.input_folders, "site": chosen.out}, "name one outside it")

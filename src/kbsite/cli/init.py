@@ -75,8 +75,10 @@ def init(folder: Path) -> None:
     from uuid import uuid4
 
     from kbsite.errors import UsageError
+    from kbsite.store.folders import refuse_blocked
     from kbsite.store.settings import CONFIG
 
+    refuse_blocked(folder)
     if os.path.lexists(folder / CONFIG):
         raise UsageError(f"{folder / CONFIG} is there already; nothing was changed")
     title = json.dumps(one_line(folder.resolve().name or BOARD.title()), ensure_ascii=False)
@@ -90,24 +92,22 @@ def init(folder: Path) -> None:
         )
         if _made(folder / name, text)
     ]  # fmt: skip
-    named = ", ".join(name.removesuffix(f"/{KEPT}") for name in made)
+    told = ", ".join(name.removesuffix(f"/{KEPT}") for name in made)
     # Whoever stands there need not go there.
     there = Path().absolute() == folder.absolute()
-    cd = "" if there else f"  cd {shlex.quote(one_line(str(folder)))}\n"
-    click.echo(NEXT.format(made=named, cd=cd, board=BOARD), err=True)
+    # A shell would take what begins with a hyphen for an option.
+    named = f"./{folder}" if str(folder).startswith("-") else str(folder)
+    cd = "" if there else f"  cd {shlex.quote(one_line(named))}\n"
+    click.echo(NEXT.format(made=told, cd=cd, board=BOARD), err=True)
     click.echo(folder / CONFIG)
 
 
 def _made(path: Path, text: str) -> bool:
     """Whether a file is written now: not where it is, nor to keep a folder that holds something."""
-    from kbsite.errors import UsageError
+    from kbsite.store.folders import make_folder
     from kbsite.store.writing import write_once
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        wrong = next(filter(os.path.lexists, (path.parent, *path.parent.parents)))
-        raise UsageError(f"{wrong} is no folder; move it away, or name another DIR") from error
+    make_folder(path.parent)
     if path.name == KEPT and any(path.parent.iterdir()):
         return False
     try:

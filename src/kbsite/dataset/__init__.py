@@ -31,6 +31,7 @@ from kbsite.pages.page import Site
 from kbsite.pages.social import base_url
 from kbsite.store.alone import alone_in
 from kbsite.store.files import Stored
+from kbsite.store.folders import make_folder
 from kbsite.store.run_folders import AUDIT, SIDECARS, SOLUTION, TRANSCRIPT
 from kbsite.store.runs import StoredRun
 from kbsite.store.swapping import put_in_place
@@ -52,9 +53,7 @@ def write_dataset(site: Site, out: Path) -> int:
     export to mend. Exports into one folder wait for each other.
     """
     out = out.resolve()
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out}: a file; name a folder")
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     with alone_in(out):
         return _exported(site, out)
 

@@ -24,6 +24,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.audits import audit_text
+from kbsite.store.folders import make_folder
 from kbsite.store.run_folders import AUDIT
 
 ORIGIN = f"imported from {LEADERBOARD} of the published KernelBench Hard board"
@@ -74,7 +75,7 @@ def import_board(source: Path, out: Path, *, budget_seconds: float = 2700) -> Re
         tally.imports.append(made)
         if note is not None:
             tally.oddities += [*note.oddities, *note_oddities(note, row, problem)]
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     placing = Placing(out, tally.oddities)
     tally.imports = [
         made for made in tally.imports if placing.run(made.run, made.metrics, made.beside)

@@ -22,6 +22,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.run import ESTIMATE, FORMAT, Host, Run
 from kbsite.model.slugs import is_slug, slug
 from kbsite.model.status import EndReason, Status
+from kbsite.store.folders import make_folder
 
 HARNESS = "kernelbench-v3"
 """The loop around the model that its authors wrote: none of the CLIs."""
@@ -99,7 +100,7 @@ def import_table(path: Path, out: Path, hardware: Mapping[str, str] | None = Non
     for board in boards:
         folder = out / board.id
         board_name(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         placing = Placing(folder)
         counted: Counter[Status] = Counter()
         for row in board.rows:

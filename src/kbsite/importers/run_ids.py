@@ -11,10 +11,10 @@ from pathlib import Path
 from kbsite.errors import UsageError
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug, slug
-from kbsite.store.folders import PARTIAL, new_run_folder
+from kbsite.store.folders import PARTIAL, new_run_folder, refuse_blocked, run_around
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
-from kbsite.store.run_folders import MANIFEST, RUN, run_folders
+from kbsite.store.run_folders import RUN, run_folders
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,199}")
 
@@ -93,11 +93,11 @@ def board_name(out: Path, board: str | None = None) -> str:
 
     UsageError where no kbsite.yaml could name it, and within a run, which is whole as it is.
     """
-    place = out.resolve()
-    for folder in (place, *place.parents):
-        if (folder / MANIFEST).exists() and (folder / RUN).exists():
-            raise UsageError(f"{out}: {folder} is a run; name the folder of a board, as runs/mine")
-    name = board or place.name
+    refuse_blocked(out)
+    run = run_around(out)
+    if run is not None:
+        raise UsageError(f"{out}: {run} is a run; name the folder of a board, as runs/mine")
+    name = board or out.resolve().name
     if not is_slug(name):
         cure = f"call the folder {slug(name)}, say"
         raise UsageError(f"{name!r} is no id of a board: {SLUG_RULE}; {cure}")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.scripted import SHIPPED, scripted_provider
 from tests.bench.scripted.clients import ChatClient
 
@@ -40,3 +42,19 @@ def test_a_script_that_is_wrong_is_told_in_a_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.startswith(f"{path}:2: turns[0].talk: no such key")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--port", "99999"], "argument --port: expected 0 to 65535, got 99999"),
+        (["--keep", __file__], f"{__file__} is no folder"),
+    ],
+)
+def test_what_cannot_be_taken_is_told_at_once(options: list[str], message: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, *options], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
