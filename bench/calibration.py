@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.anchors import Anchors, calibrate, read_anchors, silent, write_anchors
 from bench.devices import Device
-from bench.results import make_ready
 from kbsite.errors import InputError, MachineError
+from kbsite.store.folders import make_folder
 
 KEPT = timedelta(days=30)
 """How long anchors are good for: drivers, cooling and neighbours change."""
@@ -50,7 +50,7 @@ def anchors_here(device: Device, path: Path | None = None, told: Told = silent) 
 
 def measure(device: Device, place: Path, told: Told = silent) -> Anchors:
     """The anchors of a device, measured now and written into a file."""
-    make_ready(place.parent)
+    make_folder(place.parent)
     anchors = calibrate(device, told)
     write_anchors(place, anchors)
     return anchors

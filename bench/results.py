@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.grading.setting import Grade
+from bench.problems import PROBLEM
 from bench.records import plain
 from bench.sealed import (
     METRICS,
@@ -25,13 +27,13 @@ from bench.sealed import (
     seal,
     write_whole,
 )
-from kbsite.errors import InputError, MachineError, UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.model.grade import Metrics
 from kbsite.model.grader_alarms import own_file_alarm
 from kbsite.model.solution import solution_names
 from kbsite.regular import read_regular
 from kbsite.store.files import contents
-from kbsite.store.folders import PARTIAL
+from kbsite.store.folders import PARTIAL, make_folder, run_around
 from kbsite.store.graded import (
     BENCHMARK_LOG,
     CHECK_LOG,
@@ -151,16 +153,20 @@ def store(run: Path, grade: Grade, log: str) -> Path | None:
 
 
 def make_ready(folder: Path) -> None:
-    """Make a folder that is written into later; UsageError or MachineError where that cannot be.
+    """Make a folder that a grade is written into later; UsageError or MachineError where not.
 
-    Whoever measures for minutes hears of it before, not after.
+    Whoever measures for minutes hears of it before, not after. Nothing is written into a run that
+    way, whose manifest would tell that it changed, nor into a problem, which its hash would.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"{folder}: a file stands there, or above; name a folder") from error
-    except OSError as error:
-        raise MachineError(f"{folder}: cannot be made: {error.strerror}") from error
+    run = run_around(folder)
+    if run is not None:
+        message = f"{run} is a run; without --out its own grade is written into it"
+        raise UsageError(f"--out {folder}: {message}, else name a folder of no run")
+    if os.path.lexists(folder / PROBLEM):
+        raise UsageError(
+            f"--out {folder}: a problem is there, which each file changes; name another"
+        )
+    make_folder(folder)
 
 
 def write_grade(folder: Path, grade: Grade, log: str) -> None:

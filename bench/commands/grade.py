@@ -48,7 +48,7 @@ GRADE = Command(
         "is kept beside it, and its page shows both. Every call is timed and checked, in fresh "
         "processes that are kept from the grader.\n\n"
         "Exit codes: 0 it passed, 1 it did not, 2 wrong use, 3 the machine failed, which says "
-        "nothing of the solution and is written nowhere."
+        "nothing of the solution and is written into no run."
     ),
     examples=(
         "grade 20260102_030405_claude_opus_fp8_gemm",

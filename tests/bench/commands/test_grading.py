@@ -62,6 +62,21 @@ def test_where_a_grade_cannot_be_written_nothing_is_graded(
     assert f"{out}: " in err
 
 
+def test_no_grade_is_put_into_a_run_or_a_problem_beside_what_is_there(
+    shell: Shell, grader: Graded, make_run: MakeRun
+) -> None:
+    run = make_run(Path("runs/demo").absolute(), problem="toy", metrics=None)
+    before, problem = (run / "manifest.json").read_bytes(), folder_hash(Path("problems/toy"))
+    for out in (str(run), str(run / "files/deep"), "problems/toy"):
+        code, _, err = shell("grade", "mine.py", "--problem", "toy", "--out", out)
+        assert (code, grader.asked) == (2, [])
+        assert f"--out {out}: " in err
+
+    assert (run / "manifest.json").read_bytes() == before
+    assert not (run / "metrics.json").exists()
+    assert folder_hash(Path("problems/toy")) == problem
+
+
 def test_a_disk_that_is_full_is_told_where_there_is_no_click_either(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
