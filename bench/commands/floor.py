@@ -21,10 +21,11 @@ def run(given: Given, front: Front) -> int:
     from bench.jobs import exit_code, floors
 
     how = choice(given)
-    kinds = [FloorKind(kind) for kind in given.get("kind") or ()] or list(FloorKind)
+    kinds = [FloorKind(kind) for kind in dict.fromkeys(given.get("kind") or ())] or list(FloorKind)
+    problems = list(dict.fromkeys(given["problem"]))
     made = []
     with front.progress("grading floors") as told:
-        asked = floors(given["problem"], kinds, how, step_by_step(told), again=given["again"])
+        asked = floors(problems, kinds, how, step_by_step(told), again=given["again"])
         for one in asked:
             made.append(one)
             front.say(_line(one), "" if one.grade is None else _tone(one))

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 def run(given: Given, front: Front) -> int:
     """Look problems over and tell what is wrong with them; the exit code."""
     require()
+    from bench.jobs import device_named
     from bench.lint import lint_folder
 
-    folders = [_folder(name, given) for name in given["problem"]] or _all(given)
-    device = given.get("device") or "cpu"
+    named = [_folder(name, given) for name in given["problem"]]
+    folders = list(dict.fromkeys(named)) or _all(given)
+    device = device_named(given.get("device") or "cpu").name
     wrong: dict[str, list[Finding]] = {}
     with front.progress("linting") as told:
         for number, path in enumerate(folders):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench.commands.choices import PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option
 from bench.commands.lacks import HEADING, Lacks, lacks
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
 from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 ACTIONS = ("plan", "run", "status", "resume", "stop")
 
+_OF_ACTIONS = {
+    "failed": ("run", "resume"), "without_missing": ("run", "resume"), "now": ("stop",),
+}  # fmt: skip
+"""Options that only some actions have."""
+
 
 def run(given: Given, front: Front) -> int:
     """Do with a sweep what was asked; the exit code."""
@@ -29,6 +34,7 @@ def run(given: Given, front: Front) -> int:
     from bench.running.form import Places
     from bench.sweeps.conduct import check_work, read_work
 
+    _refuse_others(given)
     places = Places(
         runs=folder(given, "runs"), problems=folder(given, "problems"),
         clis=(given.get("clis") or default_prefix(Path.cwd())).absolute(),
@@ -45,6 +51,15 @@ def run(given: Given, front: Front) -> int:
             return _stop(work, given, front)
         case _:
             return _drive(work, given, front)
+
+
+def _refuse_others(given: Given) -> None:
+    """Raise UsageError for an option of another action: nobody would do what it says."""
+    for name, actions in _OF_ACTIONS.items():
+        if given.get(name) and given["action"] not in actions:
+            of = " and ".join(f"`{one}`" for one in actions)
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is for {of}; leave it out of `{given['action']}`")
 
 
 def _plan(work: Work, given: Given, front: Front) -> int:
@@ -92,7 +107,6 @@ def _told(found: Lacks) -> list[str]:
 
 def _prices() -> PriceTable:
     """The prices that the site here has; none where there is no site."""
-    from kbsite.errors import UsageError
     from kbsite.model.price import PriceTable
     from kbsite.store.settings import config_path, read_settings
 
@@ -192,7 +206,7 @@ SWEEP = Command(
         Option(name="without-missing", kind=bool,
                help="run: let the others go on where contenders cannot start."),
         Option(name="now", kind=bool, help="stop: end what runs, too."),
-        Option(name="json", kind=bool, help="Print data instead of words."),
+        Option(name="json", kind=bool, help="All but stop: print data instead of words."),
     ),
     run=run,
 )  # fmt: skip

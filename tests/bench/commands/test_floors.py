@@ -38,6 +38,12 @@ def test_floors_become_runs_and_are_not_graded_twice(shell: Shell, grader: Grade
     assert sorted(Path("runs/floors").iterdir()) == runs
 
 
+def test_a_floor_that_is_named_twice_is_graded_once(shell: Shell, grader: Graded) -> None:
+    named = ["toy", "toy", "--kind", "eager", "--kind", "eager", "--again"]
+    assert shell("floor", *named)[0] == 0
+    assert len(grader.asked) == 1
+
+
 def test_a_floors_run_says_where_it_comes_from(shell: Shell, grader: Graded) -> None:
     shell("floor", "toy", "--kind", "library", "--json")
     (run,) = Path("runs/floors").iterdir()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
-from bench import lint
+from bench import jobs, lint
 from bench.cli import bench
+from bench.devices.cuda import Cuda
 from kbsite.model.finding import Finding, Severity
 from tests.bench.commands.shells import Shell
 
@@ -41,7 +43,10 @@ def test_all_problems_are_looked_at(shell: Shell, looked: list[tuple[str, str]])
     assert "toy: 0 findings" in err
 
 
-def test_what_is_wrong_is_a_result(shell: Shell, looked: list[tuple[str, str]]) -> None:
+def test_what_is_wrong_is_a_result(
+    shell: Shell, looked: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "device_named", lambda name: SimpleNamespace(name=name))
     Path("problems/broken").mkdir()
     code, out, err = shell("lint", "toy", "problems/broken", "--device", "cuda")
 
@@ -53,6 +58,23 @@ def test_what_is_wrong_is_a_result(shell: Shell, looked: list[tuple[str, str]]) 
         {"problem": "broken", "severity": "error", "path": "problems/toy/prompt.md", "line": 3,
          "key": "shapes", "message": "does not tell K"}
     ]  # fmt: skip
+
+
+def test_a_problem_that_is_named_twice_is_looked_at_once(
+    shell: Shell, looked: list[tuple[str, str]]
+) -> None:
+    assert shell("lint", "toy", "toy", "problems/toy")[0] == 0
+    assert looked == [("toy", "cpu")]
+
+
+def test_a_gpu_that_there_is_not_is_told_before_anything_is_drawn(
+    shell: Shell, looked: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cuda, "available", lambda _: "torch sees no CUDA device")
+    code, out, err = shell("lint", "toy", "--device", "cuda")
+
+    assert (code, out, looked) == (3, "", [])
+    assert "cuda: torch sees no CUDA device" in err
 
 
 def test_a_problem_that_is_not_there_is_wrong_use(shell: Shell) -> None:

@@ -324,3 +324,16 @@ def test_the_usual_tools_are_ours() -> None:
     assert usual.supervisor[1:3] == ("-m", "bench.running")
     assert usual.grader[1:4] == ("-m", "bench", "grade")
     assert Ledger.__doc__
+
+
+@pytest.mark.parametrize(
+    ("action", "option"),
+    [("run", "--now"), ("plan", "--failed"), ("status", "--without-missing"), ("stop", "--failed")],
+)
+def test_an_option_of_another_action_is_refused(
+    shell: Shell, tmp_path: Path, action: str, option: str
+) -> None:
+    code, out, err = shell("sweep", action, str(write_sheet(tmp_path / "night.yaml")), option)
+    assert (code, out) == (2, "")
+    assert f"{option} is for `" in err
+    assert f"leave it out of `{action}`" in err
