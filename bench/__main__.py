@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import Any
 
-from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
+from bench.commands import COMMANDS, EMPTY, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns
 from kbsite.errors import KbsiteError, of_machine
 from kbsite.streams import begin_in_utf8, open_closed
@@ -65,11 +65,24 @@ def _add(made: argparse.ArgumentParser, command: Command) -> None:
         _add_option(made, option)
 
 
+def _filled(kind: type) -> Callable[[str], Any]:
+    """Makes a value of a word that says something."""
+
+    def read(word: str) -> Any:
+        if not word:
+            raise argparse.ArgumentTypeError(EMPTY)
+        return kind(word)
+
+    # "invalid int value: 'x'" is what argparse says of others.
+    read.__name__ = kind.__name__
+    return read
+
+
 def _add_argument(made: argparse.ArgumentParser, one: Argument) -> None:
     if one.several:
-        made.add_argument(one.name, type=one.kind, nargs="*", default=())
+        made.add_argument(one.name, type=_filled(one.kind), nargs="*", default=())
     else:
-        made.add_argument(one.name, type=one.kind, choices=one.choices or None)
+        made.add_argument(one.name, type=_filled(one.kind), choices=one.choices or None)
 
 
 def _add_option(made: argparse.ArgumentParser, one: Option) -> None:
@@ -78,7 +91,7 @@ def _add_option(made: argparse.ArgumentParser, one: Option) -> None:
         made.add_argument(f"--{one.name}", action="store_true", **told)
         return
     made.add_argument(
-        f"--{one.name}", type=one.kind, choices=one.choices or None,
+        f"--{one.name}", type=_filled(one.kind), choices=one.choices or None,
         metavar=one.metavar or None, action="append" if one.several else "store", **told,
     )  # fmt: skip
 

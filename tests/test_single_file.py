@@ -237,6 +237,17 @@ def test_a_run_stays_whole_where_somebody_stands_in_it(
     assert not [*run.rglob("*.html")]
 
 
+@pytest.mark.parametrize("option", ["--search", "--fresh", "--jobs=2", "--engine=local"])
+def test_what_says_how_a_site_is_made_is_refused(settings: Settings, option: str) -> None:
+    home = settings.runs.parent
+    words = ["build", "--config", str(home / "kbsite.yaml"), "--single-file", "other", option]
+    done = CliRunner().invoke(kbsite, [*words, "--out", str(home / "one.html")])
+
+    assert isinstance(done.exception, UsageError)
+    assert f"{option.partition('=')[0]} is for a whole site" in str(done.exception)
+    assert not (home / "one.html").exists()
+
+
 def test_pages_of_hostile_names_are_carried_under_them(
     settings: Settings, tmp_path: Path, make_run: MakeRun
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.commands.calibrate import CALIBRATE
-from bench.commands.command import Argument, Command, Front, Given, Option, Told
+from bench.commands.command import EMPTY, Argument, Command, Front, Given, Option, Told
 from bench.commands.doctor import DOCTOR
 from bench.commands.floor import FLOOR
 from bench.commands.grade import GRADE
@@ -13,7 +13,17 @@ from bench.commands.preflight import PREFLIGHT
 from bench.commands.run import RUN
 from bench.commands.sweep import SWEEP
 
-__all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Option", "Told"]
+__all__ = [
+    "COMMANDS",
+    "EMPTY",
+    "SUMMARY",
+    "Argument",
+    "Command",
+    "Front",
+    "Given",
+    "Option",
+    "Told",
+]
 
 SUMMARY = "Run agents in sandboxes, and grade what they leave."
 

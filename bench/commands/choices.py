@@ -8,6 +8,7 @@ from bench.commands.command import Given, Option
 
 PROBLEMS = Option(name="problems", kind=Path, help="Folder of the problems.")
 RUNS = Option(name="runs", kind=Path, help="Folder of the runs; its floors/ holds the floors.")
+INSTALLED = "Where CLIs are installed; else as KBSITE_CLIS says, else .clis beside kbsite.yaml."
 DEVICE = Option(
     name="device", choices=("cpu", "cuda"), help="What to grade on; else a GPU if there is one."
 )

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.commands.choices import INSTALLED
 from bench.commands.command import Argument, Command, Front, Given, Option, require
 from bench.commands.lacks import wanted
 from kbsite.errors import UsageError
@@ -159,7 +160,7 @@ PREFLIGHT = Command(
         Option(name="live", kind=bool, help="Ask the real model for one answer, too."),
         Option(name="sandbox", choices=("bubblewrap", "namespaces", "none"),
                help="What holds sessions; else the best that works here."),
-        Option(name="prefix", kind=Path, help="Where CLIs are installed; .clis without it."),
+        Option(name="prefix", kind=Path, help=INSTALLED),
         Option(name="json", kind=bool, help="Print data instead of a table."),
     ),
     run=run,

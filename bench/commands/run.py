@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.choices import PROBLEMS, RUNS, folder
+from bench.commands.choices import INSTALLED, PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.counts import number_of
@@ -162,7 +162,7 @@ RUN = Command(
         ),
         RUNS,
         PROBLEMS,
-        Option(name="clis", kind=Path, help="Where the CLIs are installed; .clis without it."),
+        Option(name="clis", kind=Path, help=INSTALLED),
         Option(name="providers", kind=Path, help="A file of providers beside those known."),
         Option(name="json", kind=bool, help="Print what came of it as JSON."),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.commands.choices import PROBLEMS, RUNS, folder
+from bench.commands.choices import INSTALLED, PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option
 from bench.commands.lacks import HEADING, Lacks, lacks
 from kbsite.errors import MachineError, UsageError
@@ -201,7 +201,7 @@ SWEEP = Command(
     options=(
         PROBLEMS,
         RUNS,
-        Option(name="clis", kind=Path, help="Where CLIs are installed (`bench install`)."),
+        Option(name="clis", kind=Path, help=INSTALLED),
         Option(name="failed", kind=bool, help="run: try failed cells once more."),
         Option(name="without-missing", kind=bool,
                help="run: let the others go on where contenders cannot start."),

@@ -269,6 +269,73 @@ def test_a_url_where_only_a_folder_can_be_makes_no_folder_called_like_it(
     assert set(tmp_path.iterdir()) == before
 
 
+EMPTY = [
+    ["init", ""],
+    ["build", "--out", ""],
+    ["build", "--runs", ""],
+    ["build", "--problems", ""],
+    ["build", "--single-file", ""],
+    ["serve", "--watch", "--out", ""],
+    ["export", "hf", ""],
+    ["export", "hf", "data", "--runs", ""],
+    ["check", ""],
+    ["lint", ""],
+    ["verify", ""],
+    ["publish", "site", ""],
+    ["audit", "show", ""],
+    ["audit", "scan", "one", ""],
+    ["audit", "queue", "--board", ""],
+    ["import", "transcript", "log.jsonl", "--out", ""],
+    ["import", "transcript", "log.jsonl", "--out", "runs/demo", "--model", ""],
+    ["import", "inspect", "runs", "--out", "runs/demo", "--sample", ""],
+]
+
+
+@pytest.mark.parametrize("words", EMPTY, ids=" ".join)
+def test_what_is_empty_is_wrong_use_and_no_folder_that_one_stands_in(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs/demo", run_id="one")
+    (tmp_path / "log.jsonl").write_bytes(STREAM)
+    (tmp_path / "site").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(kbsite, words)
+
+    assert done.exit_code == 2
+    assert "empty, as a variable is that is not set" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", [["build"], ["serve", "--watch"]], ids=" ".join)
+def test_problems_that_are_named_have_to_be_there(
+    tmp_path: Path, make_settings: MakeSettings, command: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    make_settings(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(kbsite, [*command, "--problems", "problem"])
+
+    assert done.exit_code == 2
+    assert "'--problems': Directory 'problem' does not exist." in done.stderr
+    assert not (tmp_path / "site").exists()
+
+
+def test_an_engine_that_is_none_is_named_by_who_named_it(
+    tmp_path: Path, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_settings(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KBSITE_ENGINE", "spark")
+    done = CliRunner().invoke(kbsite, ["build"])
+
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception) == "KBSITE_ENGINE: expected one of local, ray, got 'spark'"
+    assert CliRunner().invoke(kbsite, ["build", "--engine", "local"]).exit_code == 0
+
+
 @pytest.mark.parametrize("place", ["led", "led/deep", "round", "file/deep", "/proc/none"])
 @pytest.mark.parametrize(
     "words",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
-from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
+from kbsite.cli.options import PLACE, TEXT, THERE, config_option, settings, tally, tell
 from kbsite.cli.places import fetched, sent, tell_of_others
 from kbsite.cli.progress import progress
 from kbsite.engines import ENGINES, LOCAL, Engine, engine_of
@@ -20,7 +21,7 @@ from kbsite.engines.engine import COLLECT_AFTER
 from kbsite.errors import UsageError
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
-from kbsite.store.locations import Location, place
+from kbsite.store.locations import Location
 from kbsite.store.settings import Settings, moved, wrong
 
 if TYPE_CHECKING:
@@ -28,22 +29,27 @@ if TYPE_CHECKING:
 
 _ERRORS = 10
 """Added to how many files have errors: smaller codes mean what they mean after every command."""
+_ENGINE = "KBSITE_ENGINE"
 _MOST = 100
 """The largest such exit code: shells have a use for those above 125."""
 
 
 @click.command()
 @config_option
-@click.option("--runs", type=place, help="Folder of the runs, or the URL of a bucket.")
-@click.option("--problems", type=FOLDER, help="Folder of the problems.")
+@click.option("--runs", type=PLACE, help="Folder of the runs, or the URL of a bucket.")
+@click.option("--problems", type=THERE, help="Folder of the problems.")
 @click.option(
     "--out",
-    type=place,
+    type=PLACE,
     help="Folder of the site, replaced when all is written, or the URL of a bucket that it is"
     " published to; with --single-file, the file.",
 )
 @click.option(
-    "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
+    "--single-file",
+    "single",
+    type=TEXT,
+    metavar="RUN",
+    help="One run, by id or folder, as one HTML file.",
 )
 @click.option(
     "--search", is_flag=True, help="Make all texts searchable; small sites need kbsite[search]."
@@ -58,9 +64,8 @@ _MOST = 100
 @click.option(
     "--engine",
     type=click.Choice([*ENGINES]),
-    envvar="KBSITE_ENGINE",
     help="Where tasks are done: local, on this machine, or ray, on the Ray cluster that runs here"
-    " or that RAY_ADDRESS names; otherwise as kbsite.yaml says.",
+    " or that RAY_ADDRESS names; otherwise as KBSITE_ENGINE or kbsite.yaml say.",
 )
 @click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
 @click.option(
@@ -107,6 +112,7 @@ def build(  # noqa: PLR0913 - each option is an argument
     if search:
         chosen = replace(chosen, config=replace(chosen.config, search=True))
     if single is not None:
+        _refuse_of_sites({"--search": search, "--jobs": jobs, "--engine": engine, "--fresh": fresh})
         _single(chosen, single, out, strict=strict)
         return
     builders = _builders(chosen, engine, jobs)
@@ -122,6 +128,12 @@ def build(  # noqa: PLR0913 - each option is an argument
     sys.exit(_code(told, strict=strict))
 
 
+def _refuse_of_sites(given: Mapping[str, object]) -> None:
+    """Raise UsageError for an option that says how a site is made, where none is."""
+    for option in filter(given.get, given):
+        raise UsageError(f"{option} is for a whole site; leave it out beside --single-file")
+
+
 def _refuse_within(chosen: Settings) -> None:
     """Raise UsageError where the site is to be among the runs, which the next build would read.
 
@@ -135,8 +147,11 @@ def _refuse_within(chosen: Settings) -> None:
 
 def _builders(chosen: Settings, named: str | None, jobs: int) -> Engine:
     """Who builds; what lacks for that is told before anything is fetched, not after it."""
-    name = named or chosen.config.engine or LOCAL
+    told = os.environ.get(_ENGINE, "")
+    name = named or told or chosen.config.engine or LOCAL
     if name not in ENGINES:
+        if name == told:
+            raise UsageError(f"{_ENGINE}: expected one of {', '.join(ENGINES)}, got {told!r}")
         raise wrong(chosen.path, "engine", f"expected one of {', '.join(ENGINES)}, got {name!r}")
     return engine_of(jobs, chosen.config.jobs, name)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import FILE, FOLDER, Seconds, tally, tell
+from kbsite.cli.options import FILE, FOLDER, TEXT, Seconds, tally, tell
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity, one_line
 
@@ -34,16 +34,18 @@ def imports() -> None:
     "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder of the board to put the run in.")
-@click.option("--harness", help="The CLI that wrote it, where the file does not tell.")
-@click.option("--model", help="The model, where the file does not tell.")
-@click.option("--problem", default="unknown", show_default=True, help="Id of the problem.")
+@click.option("--harness", type=TEXT, help="The CLI that wrote it, where the file does not tell.")
+@click.option("--model", type=TEXT, help="The model, where the file does not tell.")
+@click.option(
+    "--problem", type=TEXT, default="unknown", show_default=True, help="Id of the problem."
+)
 @click.option(
     "--problems",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of the problems: it worked on the problem as it is there.",
 )
 @click.option("--solution", type=FILE, help="The solution.py that the session left.")
-@click.option("--hardware", metavar="ID", help="What it was made on, as boards name it.")
+@click.option("--hardware", type=TEXT, metavar="ID", help="What it was made on, as boards name it.")
 @click.option(
     "--budget-seconds",
     type=Seconds(),
@@ -173,14 +175,20 @@ def _device(told: str) -> tuple[str, str]:
 @click.option(
     "--sample",
     "samples",
+    type=TEXT,
     multiple=True,
     metavar="ID",
     help="Only this sample; as often as you like.",
 )
 @click.option("--epoch", type=int, metavar="N", help="Only this repetition of the samples.")
-@click.option("--scorer", metavar="NAME", help="The score that decides, where there are several.")
 @click.option(
-    "--problem", metavar="ID", help="The problem of all samples; else each is one, by its id."
+    "--scorer", type=TEXT, metavar="NAME", help="The score that decides, where there are several."
+)
+@click.option(
+    "--problem",
+    type=TEXT,
+    metavar="ID",
+    help="The problem of all samples; else each is one, by its id.",
 )
 @click.option(
     "--problems",
@@ -192,7 +200,9 @@ def _device(told: str) -> tuple[str, str]:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of what they left: ID.py, or ID_epoch_N.py.",
 )
-@click.option("--hardware", metavar="ID", help="What they were made on, as boards name it.")
+@click.option(
+    "--hardware", type=TEXT, metavar="ID", help="What they were made on, as boards name it."
+)
 @click.option(
     "--budget-seconds",
     type=Seconds(),

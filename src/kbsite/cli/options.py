@@ -10,14 +10,58 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.types import StringParamType
 
 from kbsite.model.config import Config
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
+from kbsite.store.locations import place
 from kbsite.store.settings import Settings, config_path, read_settings
 
+EMPTY = "empty, as a variable is that is not set; give a value, or leave it out"
+"""What is told of a value without a letter: as a path it would be the folder that one stands in."""
 
-class Folder(click.Path):
+
+class Filled(click.Path):
+    """A path that says something."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # whatever click's own has
+        """The path; BadParameter for an empty one."""
+        if value == "":
+            self.fail(EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Text(StringParamType):
+    """A text that says something: an empty one would count as none that was given."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # whatever click's own has
+        """The text; BadParameter for an empty one."""
+        found = super().convert(value, param, ctx)
+        if not found.strip():
+            self.fail(EMPTY, param, ctx)
+        return found
+
+
+class Somewhere(StringParamType):
+    """A folder of this machine, or a place in a bucket."""
+
+    name = "place"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # whatever click's own has
+        """The path or the Location; BadParameter for nothing, UsageError for another URL."""
+        if value == "":
+            self.fail(EMPTY, param, ctx)
+        return place(value) if isinstance(value, str) else value
+
+
+class Folder(Filled):
     """A folder of this machine: a URL would be taken for a folder that is called `s3:`."""
 
     def convert(
@@ -46,6 +90,9 @@ class Seconds(click.FloatRange):
 
 
 FOLDER = Folder(file_okay=False, path_type=Path)
+THERE = Folder(exists=True, file_okay=False, path_type=Path)
+PLACE = Somewhere()
+TEXT = Text()
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 config_option = click.option(

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FILE, settings
+from kbsite.cli.options import FILE, PLACE, settings
 from kbsite.cli.places import sent
 from kbsite.errors import UsageError
-from kbsite.store.locations import Location, place
+from kbsite.store.locations import Location
 
 
 @click.command()
 @click.argument("site", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("to", metavar="URL", type=place)
+@click.argument("to", metavar="URL", type=PLACE)
 @click.option("--config", type=FILE, help="kbsite.yaml, where the storage is none of AWS.")
 @click.option("--strict", is_flag=True, help="Exit 1 where a file could not be published.")
 def publish(site: Path, to: Path | Location, config: Path | None, *, strict: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import FOLDER, config_option, tally
+from kbsite.cli.options import FOLDER, THERE, config_option, tally
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity
@@ -24,7 +24,7 @@ PORT = 8417
 @click.command()
 @config_option
 @click.option("--runs", type=FOLDER, help="Folder of the runs.")
-@click.option("--problems", type=FOLDER, help="Folder of the problems.")
+@click.option("--problems", type=THERE, help="Folder of the problems.")
 @click.option("--out", type=FOLDER, help="Folder of the site.")
 @click.option("--watch", is_flag=True, help="Build it, and again whenever something changes.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import click
 
-from kbsite.cli.options import tally, tell_all
+from kbsite.cli.options import TEXT, tally, tell_all
 from kbsite.cli.progress import progress
 from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("site", metavar="SITE_OR_URL")
+@click.argument("site", type=TEXT, metavar="SITE_OR_URL")
 @click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
 def verify(site: str, *, as_json: bool) -> None:
     """Derive every published figure anew from the raw data that a site publishes.
@@ -42,12 +41,15 @@ def verify(site: str, *, as_json: bool) -> None:
 
 
 def _place(site: str) -> Place:
+    from kbsite.store.locations import place
     from kbsite.verifying.places import FolderPlace
     from kbsite.verifying.remote import UrlPlace
 
-    if site.startswith(("http://", "https://")):
-        return UrlPlace(site)
-    folder = Path(unquote(urlsplit(site).path)) if site.startswith("file://") else Path(site)
+    scheme, sign, rest = site.partition("://")
+    if sign and scheme.lower() in ("http", "https"):
+        return UrlPlace(f"{scheme.lower()}://{rest}")
+    folder = place(site) if sign and scheme.lower() == "file" else Path(site)
+    assert isinstance(folder, Path)  # what begins so is in no bucket
     if folder.name == "index.html":
         folder = folder.parent
     if not folder.is_dir():

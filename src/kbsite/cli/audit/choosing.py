@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import settings
+from kbsite.cli.options import TEXT, settings
 
 if TYPE_CHECKING:
     from kbsite.store.settings import Settings
 
-run_argument = click.argument("named", metavar="RUN")
+run_argument = click.argument("named", type=TEXT, metavar="RUN")
 
 
 def chosen(named: str, config: Path | None) -> tuple[Settings, Path]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import config_option, settings, tell_errors
+from kbsite.cli.options import TEXT, config_option, settings, tell_errors
 from kbsite.model.alarm import Level
 from kbsite.model.counts import number_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--board", metavar="ID", help="Only the runs of this board.")
+@click.option("--board", type=TEXT, metavar="ID", help="Only the runs of this board.")
 @click.option("--all", "everything", is_flag=True, help="Also the runs that no rule asks for.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON line for each run.")
 @config_option

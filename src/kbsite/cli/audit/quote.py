@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from kbsite.cli.audit.choosing import chosen, run_argument
-from kbsite.cli.options import config_option
+from kbsite.cli.options import TEXT, config_option
 
 
 @click.command()
 @run_argument
-@click.argument("where", metavar="WHERE")
+@click.argument("where", type=TEXT, metavar="WHERE")
 @click.option("--label", required=True, help="What the passage shows, in a few words.")
 @click.option("--text", default="", help="The passage; all that stands there, without it.")
 @config_option

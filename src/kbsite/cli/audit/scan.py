@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kbsite.cli.audit.choosing import chosen
-from kbsite.cli.options import config_option, settings, tell
+from kbsite.cli.options import TEXT, config_option, settings, tell
 from kbsite.model.alarm import Level
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("named", nargs=-1, metavar="[RUN]...")
+@click.argument("named", nargs=-1, type=TEXT, metavar="[RUN]...")
 @click.option(
     "--level",
     type=click.Choice([level.value for level in Level]),
