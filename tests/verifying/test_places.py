@@ -87,6 +87,15 @@ def test_a_site_below_a_path_of_a_server_follows_and_a_falsified_one_does_not(
 
 def test_a_folder_and_its_address_as_a_file_are_the_same(site: Path) -> None:
     assert run(f"{site.as_uri()}/index.html").exit_code == 0
+    assert run(site.as_uri().replace("file:", "FILE:")).exit_code == 0
+    elsewhere = run(site.as_uri().replace("file://", "file://other.example"))
+    assert isinstance(elsewhere.exception, UsageError)
+
+
+def test_an_address_with_a_password_is_refused_and_not_repeated() -> None:
+    refused = run("HTTPS://me:secret@a.example/site/").exception
+    assert isinstance(refused, UsageError)
+    assert "secret" not in str(refused)
 
 
 def test_what_is_no_site_is_told_so(tmp_path: Path) -> None:

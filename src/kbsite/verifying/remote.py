@@ -217,6 +217,9 @@ class UrlPlace:
     def __init__(self, url: str) -> None:
         if not _is_address(url):
             raise UsageError(f"{url}: expected http:// or https:// and a host, or a folder")
+        if "@" in urlsplit(url).netloc:
+            # It is asked for without: a password in it would stand in messages and logs.
+            raise UsageError("the address holds a user or a password; expected one without")
         self._base = url.removesuffix("index.html").rstrip("/") + "/"
         self._opener = build_opener(_SameOrigin, _Http, _Https)
         self._opener.addheaders = [("User-Agent", AGENT)]
