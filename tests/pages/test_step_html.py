@@ -106,6 +106,8 @@ def test_what_a_model_was_told_of_its_tools_is_folded_as_it_was_written() -> Non
 
     told = "what the model was told of its tools"
     assert f"<details><summary>{told}</summary><pre># Bash\n\nRun &lt;it>.\n</pre>" in html
+
+
 SAID = Message(source=at(9), role=Role.ASSISTANT, text="Done.")
 ASKED = Message(source=at(8), role=Role.USER, text="Go on.")
 
