@@ -40,6 +40,21 @@ def test_a_tool_that_the_cli_does_not_list_is_of_another_kind() -> None:
     assert called("mcp__x", {}).tool_kind is ToolKind.OTHER
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("https://example.org/a", ToolKind.WEB), ("HTTP://example.org", ToolKind.WEB),
+        ("a.py", ToolKind.READ), ("notes/https://x", ToolKind.READ), ("https:", ToolKind.READ),
+    ],
+)  # fmt: skip
+def test_what_reads_files_and_is_given_a_page_of_the_web_is_a_web_tool(
+    path: str, kind: ToolKind
+) -> None:
+    assert tools.call({"read": ToolKind.READ}, "read", {"path": path}, source=Source("f", 1),
+                      call_id="c").tool_kind is kind  # fmt: skip
+    assert called("Write", {"path": path, "content": "x"}).tool_kind is ToolKind.WRITE
+
+
 def test_the_rest_of_the_event_is_passed_on() -> None:
     call = called("Bash", {"command": "ls"})
 

@@ -22,6 +22,8 @@ _SUBJECTS = (
 )  # fmt: skip
 _EVERY = ("replace_all", "replaceAll", "allow_multiple", "change_all")
 _CONTENT = ("content", "contents", "file_text", "fileText")
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+"""How the name of what is read begins where a tool for files is given a page of the web."""
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
 _ACTIONS = {"Add": "add", "Update": "update", "Delete": "delete"}
 
@@ -45,12 +47,14 @@ def call(kinds: Mapping[str, ToolKind], tool: str, given: object, **event: Any) 
     `event` holds the rest of the ToolCall: source, call_id, at, agent.
     """
     held = arguments(given)
-    kind = kinds.get(tool, ToolKind.OTHER)
+    kind, about = kinds.get(tool, ToolKind.OTHER), summary(held)
+    if kind is ToolKind.READ and _ADDRESS.match(about):
+        kind = ToolKind.WEB
     return ToolCall(
         tool=tool,
         tool_kind=kind,
         arguments=held,
-        summary=summary(held),
+        summary=about,
         edits=edits(kind, held),
         **event,
     )
