@@ -97,6 +97,14 @@ def test_each_role_speaks() -> None:
     ]
 
 
+def test_what_the_solver_says_to_a_model_at_work_is_no_persons_word() -> None:
+    messages = [said("user", "do"), said("assistant", "c"), said("user", "[usage] 7 tokens"),
+                said("user", "and now", source="input")]  # fmt: skip
+
+    found = [m.injected for m in of(Message, told(sample(*messages)))]
+    assert found == [False, False, True, False]
+
+
 def test_thinking_and_pictures_are_parts_of_a_message() -> None:
     parts = [
         {"type": "reasoning", "reasoning": "hm"},

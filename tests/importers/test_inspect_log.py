@@ -92,6 +92,18 @@ def test_each_sample_is_a_run_of_its_own(tmp_path: Path, write: Any) -> None:
     assert len(shown.agents) == 1
 
 
+@pytest.mark.parametrize(("took", "seconds"), [(9.5, 9.5), (None, None), (-1, None), (1e300, None)])
+def test_a_sample_began_as_long_before_its_end_as_it_took(
+    tmp_path: Path, took: float | None, seconds: float | None
+) -> None:
+    """Logs of 2025 do not tell when it began, and one may have waited for hours until then."""
+    value = one("add", started_at=None, total_time=took)
+    (held,) = imported(archive(tmp_path / "a.eval", value), out=tmp_path / "mine")
+
+    assert held.run.ended is not None
+    assert (held.run.elapsed_seconds == seconds) is (seconds is not None)
+
+
 def test_what_the_log_says_of_all_samples_is_not_said_of_one(tmp_path: Path) -> None:
     (held,) = imported(archive(tmp_path / "a.eval", one("add")), out=tmp_path / "mine")
     with zipfile.ZipFile(held.folder / "transcript" / FILE) as log:

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from kbsite.harnesses import inspect
@@ -136,6 +136,7 @@ class Sampling:
         config = mapping(mapping(self.head.get("plan")).get("config"))
         limit = number(mapping(self._spec.get("config")).get("time_limit"))
         served = self.model.partition("/")
+        ended, took = self._ended(shown), number(self.value.get("total_time"))
         return Run(
             format=FORMAT,
             id=run_id,
@@ -151,9 +152,9 @@ class Sampling:
             provider=served[0] if served[1] else None,
             hardware=self.wanted.hardware,
             budget_seconds=self.wanted.budget_seconds or limit or None,
-            started=self.started or shown.first,
-            ended=timestamp(self.value.get("completed_at")) or shown.last,
-            seconds=number(self.value.get("total_time")),
+            started=self.started or _before(ended, took) or shown.first,
+            ended=ended,
+            seconds=took,
             end_reason=self._end,
             usage=shown.usage,
             usage_source=usage_source(shown),
@@ -162,6 +163,9 @@ class Sampling:
             origin=self.origin,
             notes=(NOTE,),
         )
+
+    def _ended(self, shown: Transcript) -> datetime | None:
+        return timestamp(self.value.get("completed_at")) or shown.last
 
     @property
     def _end(self) -> EndReason:
@@ -178,6 +182,20 @@ class Sampling:
         own = {key: held for key, held in self.head.items() if key not in _OF_ALL}
         told: dict[str, object] = {"status": "error" if error else "success"}
         return own | told | ({"error": error} if error else {})
+
+
+def _before(ended: datetime | None, took: float | None) -> datetime | None:
+    """When a sample began that ended then and took so long: it may have waited for hours first."""
+    if ended is None or took is None or not 0 <= took <= _LONGEST:
+        return None
+    try:
+        return ended - timedelta(seconds=took)
+    except OverflowError:
+        return None
+
+
+_LONGEST = 366 * 86400
+"""Seconds from which a duration is taken for a mistake."""
 
 
 def write_log(path: Path, sampling: Sampling) -> None:

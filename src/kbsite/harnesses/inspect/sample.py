@@ -27,7 +27,9 @@ from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
     AgentStart,
     Event,
+    Message,
     Notice,
+    Role,
     Scope,
     TokenUse,
     ToolCall,
@@ -77,6 +79,8 @@ class Sample:
     """Ids of calls whose results stand in messages, by agent."""
     asked: set[str] = field(default_factory=set)
     """Ids of the calls of the conversation."""
+    spoken: set[str] = field(default_factory=set)
+    """The agents whose model has said something."""
     times: Mapping[str, Happened] = field(init=False)
     """When calls ended, by their ids."""
     beside: Unseen = field(default_factory=Unseen)
@@ -326,8 +330,14 @@ class Sample:
 
     def _told(self, row: Row) -> Iterator[Event]:
         """The events of a message; a call that started a sub-agent is one of that kind."""
+        put_in = row.agent in self.spoken and row.value.get("source") != "input"
+        if row.value.get("role") == "assistant":
+            self.spoken.add(row.agent)
         for event in message(row, self.times):
-            if isinstance(event, ToolCall) and event.call_id in self.starters:
+            if put_in and isinstance(event, Message) and event.role is Role.USER:
+                # Nobody but the solver speaks to a model that is at work.
+                yield replace(event, injected=True)
+            elif isinstance(event, ToolCall) and event.call_id in self.starters:
                 yield replace(event, tool_kind=ToolKind.AGENT)
             else:
                 yield event
