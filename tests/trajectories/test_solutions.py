@@ -39,6 +39,13 @@ def test_an_edit_that_its_cli_made_in_another_place_is_replayed_there() -> None:
     assert contents(work) == ["a\nb\na\n", "a\nb\nd\n"]
 
 
+def test_on_windows_a_file_is_the_same_by_each_of_its_names() -> None:
+    work = Work(cwd="D:\\w").edit(Edit("D:\\w\\solution.py", None, "a\n"))
+    work.edit(Edit("solution.py", "a", "b")).run("sed -i s/b/c/ solution.py", at=(1, 2))
+    work.run("python x.py > /d/w/solution.py", at=(3, 4))
+    assert contents(work) == ["a\n", "b\n", "c\n", None]
+
+
 def test_an_edit_of_a_file_that_is_not_known_leaves_it_unknown() -> None:
     work = Work().edit(Edit(PATH, "a", "b")).edit(Edit(PATH, None, "whole\n"))
     assert contents(work) == [None, "whole\n"]

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kbsite.fold.commands import changing_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
+from kbsite.fold.paths import shell_path
 from kbsite.fold.recorded_diffs import as_done
 from kbsite.fold.results import has_run, unfinished
 from kbsite.model.event import Edit, ToolCall, ToolKind
@@ -48,6 +49,7 @@ def solution_states(moments: Collection[Moment], cwd: str) -> tuple[SolutionStat
     Where several files of that name were changed, it is the one in the session's folder, else the
     one that was changed most often.
     """
+    cwd = shell_path(cwd)
     changes = _Changes(moments, cwd)
     path = _chosen((change.path for change in changes), cwd)
     ours = (replace(c, path=path) for c in changes if c.path in (path, NAME))
@@ -163,7 +165,7 @@ def _of_replay(moment: Moment, change: FileDiff, cwd: str) -> _Change:
 
 
 def _folder(named: str, cwd: str) -> str:
-    return posixpath.normpath(posixpath.join(cwd, named)) if named else cwd
+    return posixpath.normpath(posixpath.join(cwd, shell_path(named))) if named else cwd
 
 
 def is_solution(path: str) -> bool:
@@ -173,7 +175,7 @@ def is_solution(path: str) -> bool:
 
 def _path(path: str, cwd: str) -> str:
     """The whole path of a file; the bare name where the folder is not known."""
-    return posixpath.normpath(posixpath.join(cwd, path.replace("\\", "/")))
+    return posixpath.normpath(posixpath.join(cwd, shell_path(path).replace("\\", "/")))
 
 
 def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
