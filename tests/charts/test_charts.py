@@ -495,3 +495,8 @@ def test_the_table_of_work_has_the_calls_of_all_agents_also_of_kinds_that_took_n
         ["read", "", "", "1"],
     ]
     assert ">calls of all agents<" in chart.table
+
+
+def test_of_rows_without_times_there_is_no_bar_of_the_calls_that_tell_how_long_they_took() -> None:
+    work = Work(cwd=None).say().call(ToolKind.SEARCH, {}, seconds=0.03).run("an hour's work")
+    assert work_chart(work.trajectory().signs) is None

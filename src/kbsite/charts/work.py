@@ -27,8 +27,11 @@ _LEGEND = 4
 
 
 def work_chart(signs: VitalSigns) -> Chart | None:
-    """One bar: the model, each kind of tool, idle time; None where the transcript tells no time."""
-    parts = list(_parts(signs))
+    """One bar: the model, each kind of tool, idle time; None where the transcript tells no time.
+
+    What a CLI tells of some of its calls, where rows have no times, is no share of anything.
+    """
+    parts = list(_parts(signs)) if signs.span is not None else []
     whole = sum(seconds for _, _, seconds in parts)
     if whole <= 0:
         return None
