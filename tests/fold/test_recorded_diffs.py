@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from kbsite.model.event import Edit
+from kbsite.model.event import UNTOLD, Edit
 from kbsite.model.transcript import FileDiff
 from tests.fold.making import Log, folded
 
@@ -94,3 +94,28 @@ def test_an_edit_that_failed_is_what_was_asked_for() -> None:
     (diff,) = folded(call, result).main.steps[0].diffs
 
     assert diff.told == "update, which failed"
+
+
+@pytest.mark.parametrize(
+    "told", [" 1|...\n 374|\n-375|a|b\n+375|c", "    ...\n 374 \n-375 a|b\n+375 c"]
+)
+def test_an_edit_that_its_call_tells_in_marks_of_its_own_is_told_by_what_its_cli_recorded(
+    told: str,
+) -> None:
+    """As pi does, whose diffs have the number of each line."""
+    asked = Edit("f.py", None, "", patch=UNTOLD)
+    diff = changed(asked, {"diff": told})
+
+    assert [line.sign + line.text for line in diff.lines] == ["@@@", " ", "-a|b", "+c"]
+    assert (diff.told, diff.otherwise) == ("update", False)
+    assert all(changed(asked, held).untold for held in ({}, {"diff": "3 lines"}, {"diff": " 1|a"}))
+
+
+def test_a_file_that_was_changed_in_marks_of_a_clis_own_is_not_known_any_more() -> None:
+    log = Log()
+    made = log.call("a", edits=[Edit("f.py", None, "a\n")])
+    edit = log.call("b", edits=[Edit("f.py", None, "", patch=UNTOLD)])
+    again = log.call("c", edits=[Edit("f.py", "a", "b")])
+    steps = folded(made, log.result("a"), edit, log.result("b"), again, log.result("c")).main.steps
+
+    assert steps[2].diffs[0].lines[0].text == "@@"

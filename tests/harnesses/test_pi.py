@@ -231,7 +231,7 @@ def test_a_call_and_its_result_are_joined_by_id() -> None:
         ("write", {"path": "p", "content": "x"}, [("p", None, "x")]),
         ("edit", {"path": "p", "oldText": "x", "newText": "y"}, [("p", "x", "y")]),
         ("edit", {"path": "p", "edits": [{"oldText": "x", "newText": "y"}]}, [("p", "x", "y")]),
-        ("edit", {"path": "p", "input": "lines by their own marks"}, []),
+        ("edit", {"path": "p", "input": "lines by their own marks"}, [("p", None, "")]),
         ("read", {"path": "p"}, []),
     ],
 )

@@ -20,14 +20,18 @@ _TEXTS = ("diff", "fileDiff", "diffString")
 """Keys under which CLIs keep a unified diff of what they changed in one file."""
 _HUNKS = "structuredPatch"
 """The key under which Claude Code keeps its hunks."""
+_NUMBERED = re.compile(r" *(?:\d+\|)?\.\.\.|([ +-]) *\d+[| ](.*)", re.DOTALL)
+"""A line with its sign and its number, or what stands for lines that are left out."""
 _FIRST = re.compile(r"^@@ -[0-9]", re.MULTILINE)
 
 
 def as_recorded(asked: list[FileDiff], edits: Sequence[Edit], result: ToolResult) -> list[FileDiff]:
     """The diffs of what a call asked for, or that of its CLI where that is another change."""
-    if len(edits) != 1 or not edits[0].old:
+    if len(edits) != 1 or not (edits[0].old or asked[0].untold):
         return asked
     (diff,), shown = asked, tuple(_recorded(result))
+    if diff.untold:
+        return [replace(diff, lines=shown, untold=False)] if _net(shown) else asked
     wanted, done = _net(diff.lines), _net(shown)
     if not done or done == wanted:
         return asked
@@ -54,10 +58,22 @@ def _recorded(result: ToolResult) -> Iterator[DiffLine]:
             # What stands before the first hunk names the file.
             yield from patch_lines(told[first.start() :])
             return
+        if isinstance(told, str) and (lines := _numbered(told)):
+            yield from lines
+            return
     hunks = held.get(_HUNKS)
     for hunk in hunks if isinstance(hunks, list) else []:
         if isinstance(hunk, Mapping):
             yield from _hunk(hunk)
+
+
+def _numbered(told: str) -> list[DiffLine]:
+    """The lines of a diff in which each has its number, as pi writes them; none of another."""
+    found = [_NUMBERED.fullmatch(line) for line in told.split("\n")]
+    if len(told) > LARGEST or None in found:
+        return []
+    lines = [(line[1], line[2]) for line in found if line]
+    return [DiffLine(sign or "@", text if sign else "@@") for sign, text in lines]
 
 
 def _hunk(hunk: Mapping[str, object]) -> Iterator[DiffLine]:

@@ -104,7 +104,13 @@ def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:
     if isinstance(patch, str) and "*** Begin Patch" in patch:
         return patch_edits(patch)
     path = _first(held, _PATHS)
-    return () if path is None else _of_file(path, held)
+    if path is None:
+        return ()
+    found = _of_file(path, held)
+    if found or kind is ToolKind.WRITE or not isinstance(patch, str):
+        return found
+    # In marks of the CLI's own: what the file held before is not what it holds now.
+    return (Edit(path, None, "", patch=UNTOLD),)
 
 
 def _of_file(path: str, held: Mapping[str, object]) -> tuple[Edit, ...]:

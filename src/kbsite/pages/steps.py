@@ -236,7 +236,7 @@ def _is_told(step: Step, key: str, value: object) -> bool:
     asked = [] if isinstance(arguments, str) else list(arguments.values())
     if isinstance(value, list | Mapping) and value and value in asked:
         return True
-    if all(change.replayed for change in step.diffs):
+    if all(change.replayed or change.untold for change in step.diffs):
         return False
     # What was asked for is found sooner than what the diffs show.
     return key in _COPIES or (key in _IN_DIFF and (value in asked or _diffs_show(step, value)))
