@@ -372,6 +372,50 @@ def test_runs_are_named_on_stdout_and_counted_on_stderr(tmp_path: Path) -> None:
     assert lacks.stderr.endswith("0 imported, 1 already there, 1 left out\n")
 
 
+def test_an_epoch_that_no_sample_has_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+    log = archive(tmp_path / "a.eval", one("add"), one("mul", 2))
+    lacks = command(log, "--out", tmp_path / "mine", "--epoch", "9")
+    other = command(log, "--out", tmp_path / "mine", "--epoch", "2", "--sample", "add")
+
+    assert (lacks.exit_code, other.exit_code) == (1, 1)
+    told = "--epoch 9: error: no sample that is wanted has this epoch; there are 1, 2\n"
+    assert told in lacks.stderr
+    assert "there are 1\n" in other.stderr
+    assert command(log, "--out", tmp_path / "mine", "--epoch", "0").exit_code == 2
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_scorer_that_scored_nothing_makes_no_run_that_nobody_judged(tmp_path: Path) -> None:
+    unscored = one("sub", error={"message": "no sandbox"}, scores=None)
+    log = archive(tmp_path / "a.eval", one("add"), unscored)
+    done = command(log, "--out", tmp_path / "mine", "--scorer", "verfiy")
+
+    assert done.exit_code == 1
+    assert "epoch 1: error: no score of it is called 'verfiy'; there are: verify" in done.stderr
+    assert [path.name[-3:] for path in (tmp_path / "mine").iterdir()] == ["sub"]
+    assert command(log, "--out", tmp_path / "mine", "--scorer", "verify").exit_code == 0
+
+
+def test_a_pipe_is_no_log_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.eval")
+    done = command(tmp_path / "a.eval", "--out", tmp_path / "mine")
+
+    assert isinstance(done.exception, UsageError)
+    assert "a.eval: no log of Inspect's" in str(done.exception)
+
+
+@pytest.mark.parametrize("option", ["--hardware", "--problem"])
+def test_an_id_that_none_can_be_is_wrong_use_once_for_all_samples(
+    tmp_path: Path, option: str
+) -> None:
+    log = archive(tmp_path / "a.eval", one("add"), one("mul"))
+    done = command(log, "--out", tmp_path / "mine", option, "A b")
+
+    assert isinstance(done.exception, UsageError)
+    assert "'A b' is no id of" in str(done.exception)
+    assert not (tmp_path / "mine").exists()
+
+
 def test_the_version_of_a_problem_is_told_of_one_that_is_named(tmp_path: Path) -> None:
     done = command(archive(tmp_path / "a.eval", one("add")), "--out", tmp_path / "mine",
                    "--problems", tmp_path)  # fmt: skip

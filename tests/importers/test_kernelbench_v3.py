@@ -214,6 +214,17 @@ def test_what_is_there_already_is_left_alone_and_told_where_it_differs(tmp_path:
     assert f"{unfinished.name}: being written by another import" in told
 
 
+def test_a_gpu_that_is_said_to_be_two_is_refused(tmp_path: Path) -> None:
+    path = table(tmp_path / "results.csv", PASSED)
+    asked = ["import", "kernelbench-v3", str(path), "--out", str(tmp_path / "runs")]
+    said = ["--hardware", "H100=h100-pcie", "--hardware", "H100=h100-sxm"]
+    done = CliRunner().invoke(kbsite, [*asked, *said])
+
+    assert done.exit_code == 2
+    assert "H100 is h100-pcie and h100-sxm" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_command_names_rows_that_are_wrong_and_imports_the_others(tmp_path: Path) -> None:
     path = table(tmp_path / "results.csv", PASSED, {**PASSED, "model": "Beta", "turns": "many"})
     asked = ["import", "kernelbench-v3", str(path), "--out", str(tmp_path / "runs")]

@@ -143,7 +143,7 @@ def kernelbench_v3(table: Path, out: Path, devices: tuple[str, ...], *, boards: 
     """
     from kbsite.importers.kernelbench_v3 import import_table
 
-    report = import_table(table, out, dict(map(_device, devices)))
+    report = import_table(table, out, _devices(devices))
     click.echo(report.text(), err=boards)
     if boards:
         click.echo(report.settings(), nl=False)
@@ -151,6 +151,17 @@ def kernelbench_v3(table: Path, out: Path, devices: tuple[str, ...], *, boards: 
         click.echo(one_line(f"error: {error}"), err=True)
     if report.errors:
         sys.exit(1)
+
+
+def _devices(told: tuple[str, ...]) -> dict[str, str]:
+    """What each GPU is; BadParameter where one is to be two."""
+    found: dict[str, str] = {}
+    for gpu, device in map(_device, told):
+        if found.setdefault(gpu, device) != device:
+            raise click.BadParameter(
+                f"{gpu} is {found[gpu]} and {device}; expected one of them", param_hint="--hardware"
+            )
+    return found
 
 
 def _device(told: str) -> tuple[str, str]:
@@ -180,7 +191,9 @@ def _device(told: str) -> tuple[str, str]:
     metavar="ID",
     help="Only this sample; as often as you like.",
 )
-@click.option("--epoch", type=int, metavar="N", help="Only this repetition of the samples.")
+@click.option(
+    "--epoch", type=click.IntRange(min=1), metavar="N", help="Only this repetition of the samples."
+)
 @click.option(
     "--scorer", type=TEXT, metavar="NAME", help="The score that decides, where there are several."
 )

@@ -24,9 +24,10 @@ from kbsite.importers.inspect_run import (
     holds,
     write_log,
 )
-from kbsite.importers.run_ids import board_name, free_run_id, imported
+from kbsite.importers.run_ids import board_name, free_run_id, imported, is_safe
 from kbsite.importers.transcript import copy, recognised
 from kbsite.model.finding import Severity, one_line
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.files import Stored, contents
 from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.manifests import complete
@@ -108,6 +109,8 @@ class _Log:
     head: Held = field(default_factory=dict)
     seen: dict[str, None] = field(default_factory=dict)
     """Ids of the samples that it has."""
+    epochs: dict[str, None] = field(default_factory=dict)
+    """Repetitions of those that are wanted, but for the repetition."""
     called: Counter[str] = field(default_factory=Counter)
     """How many samples it has by name: nothing keeps two from having one."""
 
@@ -130,6 +133,8 @@ class _Log:
         sampling = Sampling(self.head, item.value, self.board, self.wanted)
         self.seen.setdefault(sampling.id)
         self.called[sampling.name] += 1
+        if sampling.of_wanted:
+            self.epochs.setdefault(sampling.epoch)
         if not sampling.wanted_too:
             return
         sampling = replace(sampling, number=self.called[sampling.name])
@@ -139,6 +144,11 @@ class _Log:
         there, differs = self.known.run(sampling)
         if there is not None:
             yield Sampled(told, there, there=True, differs=differs)
+            return
+        if self.wanted.scorer is not None and sampling.lacks(self.wanted.scorer):
+            scores = f"there are: {_some(dict.fromkeys(sampling.scorers))}"
+            why = f"no score of it is called {self.wanted.scorer!r}; {scores}"
+            yield Sampled(told, None, why=why)
             return
         try:
             folder = self._made(sampling)
@@ -170,7 +180,9 @@ def import_samples(
 
     UsageError where a source holds no log, or none has a sample that is wanted.
     """
+    _refuse_odd(wanted)
     board, known = board_name(out), _Known(imported(out))
+    epochs: dict[str, None] = {}
     seen: dict[str, None] = {}
     logs: dict[Path, None] = {}
     for source in sources:
@@ -185,10 +197,23 @@ def import_samples(
             message = f"cannot be read: {error.strerror or error}"
             raise InputError(message, path=error.filename or path) from error
         seen.update(log.seen)
+        epochs.update(log.epochs)
+    if wanted.epoch is not None and epochs and str(wanted.epoch) not in epochs:
+        why = f"no sample that is wanted has this epoch; there are {_some(epochs)}"
+        yield Sampled(f"--epoch {wanted.epoch}", None, why=why)
     for name in wanted.samples:
         if name not in seen:
             why = f"no log has a sample of this id; there are {len(seen)}: {_some(seen)}"
             yield Sampled(f"--sample {name}", None, why=why)
+
+
+def _refuse_odd(wanted: Wanted) -> None:
+    """Raise UsageError where what is told of all samples could stand in none of their runs."""
+    if wanted.hardware is not None and not is_slug(wanted.hardware):
+        raise UsageError(f"{wanted.hardware!r} is no id of hardware: {SLUG_RULE}")
+    if wanted.problem is not None and not is_safe(wanted.problem):
+        message = "is no id of a problem; use letters, digits, hyphens and dots"
+        raise UsageError(f"{wanted.problem!r} {message}")
 
 
 def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:
@@ -196,7 +221,8 @@ def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:
 
     UsageError where there is none.
     """
-    asked, told = _within(source) if source.is_dir() else ([source], [])
+    # A pipe would be waited for, and what it holds is gone once somebody looked at it.
+    asked, told = _within(source) if source.is_dir() else ([source] * source.is_file(), [])
     logs = [path for path in asked if any(recognised(path, f) for f in inspect.FORMATS)]
     if not logs:
         raise UsageError(f"{source}: no log of Inspect's (.eval or .json)")

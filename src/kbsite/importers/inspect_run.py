@@ -84,10 +84,22 @@ class Sampling:
     @property
     def wanted_too(self) -> bool:
         """Whether it is to become a run."""
-        asked = self.wanted
-        if asked.samples and self.id not in asked.samples:
-            return False
-        return asked.epoch is None or self.value.get("epoch") == asked.epoch
+        epoch = self.wanted.epoch
+        return self.of_wanted and (epoch is None or self.value.get("epoch") == epoch)
+
+    @property
+    def of_wanted(self) -> bool:
+        """Whether it is one of the samples that are to become runs, in some repetition."""
+        return not self.wanted.samples or self.id in self.wanted.samples
+
+    @property
+    def scorers(self) -> list[str]:
+        """What its scores are called."""
+        return [*mapping(self.value.get("scores"))]
+
+    def lacks(self, scorer: str) -> bool:
+        """Whether it was scored, and by none of that name: nobody could say whether it passed."""
+        return bool(self.scorers) and scorer not in self.scorers
 
     @property
     def name(self) -> str:
