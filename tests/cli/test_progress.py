@@ -8,8 +8,12 @@ import select
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
+
+from tests.cli.audit.terminals import on_a_terminal
+from tests.conftest import MakeRun, MakeSettings
 
 SHOWN, HIDDEN = b"\x1b[?25h", b"\x1b[?25l"
 WAITS = """
@@ -61,3 +65,18 @@ def test_a_terminal_that_knows_no_cursor_is_told_of_none() -> None:
     ended, written = _at_a_terminal(waits, signal.SIGTERM, "dumb")
     assert ended == -15
     assert b"\x1b" not in written
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colours_are_left_out_where_the_environment_says_so(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings,
+    environment: dict[str, str], coloured: bool,
+) -> None:  # fmt: skip
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs/demo", run_id="one")
+    usual = {"NO_COLOR": ""}
+    for words in (["stats"], ["show", "one", "--no-pager"]):
+        shown = on_a_terminal(tmp_path, *words, **usual | environment)
+        assert ("\x1b[1m" in shown) == coloured, words

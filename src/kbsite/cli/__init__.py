@@ -7,6 +7,7 @@ Messages go to stderr, results to stdout. Exit codes: 0 fine, 1 the input or the
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import NoReturn
 
@@ -45,13 +46,17 @@ BESIDE = {"bench": "Run agents in sandboxes, and grade what they leave."}
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="kbsite")
-def kbsite() -> None:
+@click.pass_context
+def kbsite(context: click.Context) -> None:
     """Turn run directories of coding agents into a leaderboard site.
 
     \b
     Example:
       kbsite check && kbsite build
     """
+    # As rich has it, which shows tables and progress: https://no-color.org
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        context.color = False
 
 
 with_help(kbsite)
