@@ -155,3 +155,40 @@ def test_of_thousands_of_states_the_scored_and_the_last_are_kept() -> None:
 def test_few_are_spread_with_both_ends() -> None:
     assert list(module._spread(range(100), 3)) == [0, 49, 99]
     assert list(module._spread(range(2), 3)) == [0, 1]
+
+
+def commands(*times: tuple[float, float]) -> Work:
+    """A session that writes a text, and whose commands, of unknown effect, ran at those times."""
+    work = Work()
+    work.edit(Edit(PATH, None, "a"), at=1)
+    for begun, ended in times:
+        work.run("perl -pi -e s/a/b/ solution.py", at=(begun, ended))
+    return work
+
+
+def places(found: Snapshots) -> list[tuple[str | None, str, float | None]]:
+    return [(s.content, s.anchor and s.origin, s.elapsed) for s in found.held]
+
+
+def test_a_copy_that_is_taken_while_a_command_runs_tells_what_that_command_made() -> None:
+    found = made(commands((10, 20), (30, 31), (40, 50)), [copy("b", 11), copy("c", 45)])
+
+    assert places(found) == [
+        ("a", "", 1), ("b", "snapshots/11.py", 20), (None, "", 31), ("c", "snapshots/45.py", 50)
+    ]  # fmt: skip
+    assert found.contradictions == 0
+
+
+def test_a_command_that_changes_the_file_twice_has_both_copies() -> None:
+    found = made(commands((10, 20)), [copy("b", 11), copy("c", 15), copy("d", 21)])
+
+    assert [(s.content, bool(s.anchor)) for s in found.held] == [
+        ("a", True), ("b", True), ("c", True), ("d", False)
+    ]  # fmt: skip
+    assert found.places == (0, 2)
+
+
+def test_a_copy_right_after_a_command_is_of_that_one_and_not_of_the_next() -> None:
+    found = made(commands((10, 20), (20.2, 30)), [copy("b", 20.9)])
+
+    assert places(found) == [("a", "", 1), ("b", "snapshots/20.9.py", 20), (None, "", 30)]

@@ -71,6 +71,8 @@ class SolutionState(Struct, frozen=True, kw_only=True):
     """Its text; None where that cannot be told, or where there was no file any more."""
     text: str
     """What changed it."""
+    begun: datetime | None = None
+    """When the call that changed it began; `at` is when it ended."""
 
 
 class SlowCall(Struct, frozen=True):

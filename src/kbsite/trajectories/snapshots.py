@@ -19,6 +19,10 @@ from kbsite.model.trajectory import Point, PointKind, Trajectory
 MOST = 1000
 """Snapshots that are kept; of more, the scored ones first, then evenly spread ones."""
 
+LATE_SECONDS = 5
+"""A copy that is taken this long after a call was over holds nothing new of it, where another call
+was under way: whoever takes copies looks every second or so."""
+
 SCORES = 4
 """Checks and benchmarks that are kept of one snapshot: the last ones."""
 
@@ -31,6 +35,15 @@ class _Place(Struct):
     """The text that the edits, replayed, give at this time; None where they give none."""
     state: int | None = None
     """Which state of the trajectory it is; None for a copy that is none of them."""
+    begun: datetime | None = None
+    """When the call that it came of began."""
+
+    def under_way(self, at: datetime | None) -> bool:
+        """Whether its call was under way at some time, and nothing but a copy can tell its text."""
+        end = self.snapshot.at
+        if self.replayed is not None or self.begun is None or at is None or end is None:
+            return False
+        return self.begun <= at < end
 
 
 def snapshots(
@@ -44,7 +57,12 @@ def snapshots(
     Without a transcript nothing is told, and the copies are all there is.
     """
     states = _replayed(told) if told else ()
-    places = [_Place(state, state.content, number) for number, state in enumerate(states)]
+    places = [
+        _Place(shown, shown.content, number, state.begun)
+        for number, (shown, state) in enumerate(
+            zip(states, told.states if told else (), strict=True)
+        )
+    ]
     last = -1
     for copy in copies:
         last = _hold_against(places, copy, last, start)
@@ -80,13 +98,45 @@ def _hold_against(places: list[_Place], copy: Recorded, last: int, start: dateti
     if last >= 0 and places[last].snapshot.content == copy.content:
         return last
     found = _latest(places, behind, copy, otherwise=last)
-    if found > last and places[found].snapshot.content is None:
-        snapshot = places[found].snapshot
-        places[found].snapshot = replace(snapshot, content=copy.content, origin=copy.name)
-        return found
+    number = _came_of(places, last, found, copy)
+    if number is not None:
+        return _taken_up(places, number, copy)
     elapsed = (copy.at - start).total_seconds() if copy.at and start else None
     places.insert(found + 1, _beside(places[: found + 1], copy, elapsed))
     return found + 1
+
+
+def _came_of(places: Sequence[_Place], last: int, found: int, copy: Recorded) -> int | None:
+    """The place of the call that made what a copy holds, of which nothing else tells the text.
+
+    `found` is the last place that is not after the copy. None where no such call is known.
+    """
+    awaited = found if found > last and places[found].snapshot.content is None else None
+    if awaited is not None and _just_over(places[found].snapshot, copy):
+        return awaited
+    running = [n for n in range(max(found, 0), len(places)) if places[n].under_way(copy.at)]
+    return running[-1] if running else awaited
+
+
+def _just_over(snapshot: Snapshot, copy: Recorded) -> bool:
+    if snapshot.at is None or copy.at is None:
+        return False
+    return (copy.at - snapshot.at).total_seconds() < LATE_SECONDS
+
+
+def _taken_up(places: list[_Place], number: int, copy: Recorded) -> int:
+    """Take a copy for what a call under way had made; the place where it stands.
+
+    A call may change the file again and again: then each copy stands there, the last one for it.
+    """
+    place = places[number]
+    taken = replace(place.snapshot, content=copy.content, origin=copy.name)
+    if not place.snapshot.exact:
+        place.snapshot = taken
+        return number
+    places.insert(number + 1, _Place(taken, None, place.state, place.begun))
+    place.snapshot, place.state = replace(place.snapshot, scores=()), None
+    return number + 1
 
 
 def _latest(

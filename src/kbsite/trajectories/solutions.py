@@ -5,12 +5,14 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kbsite.fold.clock import moved
 from kbsite.fold.commands import changing_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
@@ -196,7 +198,15 @@ def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
             elapsed=moment.elapsed,
             content=content if held <= HELD else None,
             text=change.text,
+            begun=_begun(moment),
         )
+
+
+def _begun(moment: Moment) -> datetime | None:
+    """When the step of a moment began."""
+    if moment.elapsed is None or moment.step.elapsed is None:
+        return None
+    return moved(moment.end, moment.step.elapsed - moment.elapsed)
 
 
 def _checked(files: Files, path: str, change: _Change) -> _Change:
