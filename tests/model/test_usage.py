@@ -5,7 +5,7 @@ from dataclasses import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbsite.model.usage import Usage, total
+from kbsite.model.usage import Usage, of_run, total
 
 KINDS = [field.name for field in fields(Usage)]
 counts = st.none() | st.integers(0, 10**9)
@@ -41,3 +41,15 @@ def test_nothing_is_known_of_nothing_and_zero_is_something() -> None:
     assert Usage(input=0).sent == 0
     assert Usage(output=3, reasoning=2).sent is None
     assert total(iter([Usage(input=1), Usage(input=2)])) == Usage(input=3)
+
+
+def test_a_0_of_a_kind_that_nobody_counted_is_unknown() -> None:
+    told = Usage(input=10, cache_read=0, cache_write=0, output=3, reasoning=0)
+    counted = Usage(input=10, cache_read=0, cache_write=None, output=3, reasoning=1)
+
+    assert of_run(told, counted) == Usage(
+        input=10, cache_read=0, cache_write=None, output=3, reasoning=0
+    )
+    assert of_run(told, Usage()) == told
+    assert of_run(Usage(), counted) == counted
+    assert of_run(Usage(input=1, cache_write=2), counted) == Usage(input=1, cache_write=2)

@@ -74,7 +74,7 @@ def test_the_data_say_what_the_session_did(
     assert held["curves"]["score"] == [
         [51, 0.3, f"L{line_of(5)}", 0],
         [61, 0.4, f"L{line_of(6)}", 0],
-        [61, 0.42, f"L{line_of(6)}", 1],
+        [1800, 0.42, f"L{line_of(6)}", 1],
     ]
     assert [amount for _, amount in held["curves"]["edits"]] == [1, 2]
     assert [amount for _, amount in held["curves"]["checks"]] == [1, 2]

@@ -16,6 +16,7 @@ from kbsite.store.run_folders import SOLUTION
 from kbsite.store.runs import read_run
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
+from tests.fold.making import START
 from tests.trajectories.sessions import Work, graded, moment, run_record, session
 
 DEMO = Path(__file__).parents[2] / "runs" / "demo"
@@ -130,6 +131,28 @@ def test_the_grade_stands_at_the_end(
 def test_the_end_is_the_last_step_where_the_cli_wrote_none() -> None:
     end = Work().say(at=1).run("sleep 99", None, at=(3, None)).trajectory().points[-1]
     assert (end.anchor, end.elapsed, end.state) == ("L3", 3, None)
+
+
+def ended_after(work: Work, seconds: float) -> Trajectory:
+    """What is told of a session whose runner saw it end so long after it began."""
+    ended = replace(run_record(), started=START, ended=moment(seconds))
+    return trajectory(work.transcript, ended)
+
+
+def test_a_session_that_was_cut_ended_when_its_runner_says_so() -> None:
+    cut = ended_after(Work().say(at=1).run("sleep 99", None, at=(3, None)), 60)
+    assert (cut.points[-1].elapsed, cut.signs.silent) == (60, 57)
+
+    soon = ended_after(Work().say(at=1), 4)
+    assert (soon.points[-1].elapsed, soon.signs.silent) == (4, None)
+
+    whole = ended_after(Work().say(at=1).finish(at=3), 60)
+    assert (whole.points[-1].elapsed, whole.signs.silent) == (3, None)
+
+
+def test_a_note_that_is_read_last_and_is_older_is_not_the_end() -> None:
+    end = Work().say(at=1).say(at=9).notice(Topic.NOTE, at=2).trajectory().points[-1]
+    assert (end.anchor, end.elapsed) == ("L3", 9)
 
 
 def test_the_end_of_a_turn_that_was_gone_on_after_is_not_the_end() -> None:

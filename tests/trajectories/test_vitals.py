@@ -223,3 +223,17 @@ def test_no_times_are_refused_and_none_is_counted_twice(
         parts = [*found.tools.values(), found.model or 0, found.idle or 0]
         assert min(parts) >= 0
         assert sum(parts) == pytest.approx(found.span, abs=1e-4)
+
+
+def test_changes_whose_lines_are_not_all_known_are_counted() -> None:
+    path = f"{CWD}/solution.py"
+    work = Work().call(ToolKind.WRITE, {}, edits=[Edit(path, None, "a\nb\n")])
+    assert signs(work).unclear == 0
+
+    work.run("perl -pi -e s/a/b/ solution.py")
+    assert signs(work).unclear == 1
+
+    # What the file held is not known, nor how many lines of it went.
+    work.call(ToolKind.WRITE, {}, edits=[Edit(path, None, "c\n")])
+    found = signs(work.call(ToolKind.EDIT, {}, edits=[Edit(path, "c", "d")]))
+    assert (found.edits, found.unclear) == (4, 2)

@@ -30,7 +30,7 @@ from kbsite.model.event import (
 )
 from kbsite.model.run import Run
 from kbsite.model.transcript import AgentLog, Step, Transcript
-from kbsite.model.usage import Usage
+from kbsite.model.usage import Usage, of_run
 
 VERSION = "ATIF-v1.7"
 PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -49,7 +49,7 @@ def trajectory(told: Transcript, attempt: Attempt, canary: str = "") -> Iterator
     No blank stands outside of its texts, as in what other programs write for programs.
     """
     run, session = attempt.run, told.session
-    usage = told.usage if told.usage.known else run.usage
+    usage = of_run(told.usage, run.usage)
     cost = run.cost_usd if told.cost_usd is None else told.cost_usd
     writer = _Writer(_agent(run, session))
     head: Json = {

@@ -109,6 +109,8 @@ class VitalSigns(Struct, frozen=True, kw_only=True):
     """Seconds from the first to the last row that matters; None where rows tell no time."""
     model: float | None
     """Seconds in which no call was open and the model's next words came at the end."""
+    silent: float | None
+    """Seconds before the end of a session that was cut of which no row tells; None for few."""
     idle: float | None
     """Seconds in which neither a call was open nor the model at work: retries, pauses."""
     tools: Mapping[ToolKind, float]
@@ -125,6 +127,8 @@ class VitalSigns(Struct, frozen=True, kw_only=True):
     """Lines that these wrote, as far as their diffs tell."""
     removed: int
     """Lines that they took out."""
+    unclear: int
+    """How many of the changes were made by commands, say, and nothing tells all of their lines."""
     slowest: tuple[SlowCall, ...]
     """The slowest calls of all agents, the slowest first."""
     usage: Usage

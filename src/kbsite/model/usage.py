@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 OWN_TOTAL = "the CLI's own total"
 BY_MESSAGE = "counted once per model message"
@@ -59,6 +59,21 @@ def total(usages: Iterable[Usage]) -> Usage:
         output=_sum([usage.output for usage in held]),
         reasoning=_sum([usage.reasoning for usage in held]),
     )
+
+
+def of_run(told: Usage, counted: Usage) -> Usage:
+    """What is said of a run's tokens: what its transcript tells, else what was counted.
+
+    CLIs write 0 for kinds of which their provider tells nothing. A kind that is 0 is unknown where
+    `counted`, of the same answers, has tokens and none of that kind.
+    """
+    if not told.known:
+        return counted
+    if counted.input is None:
+        return told
+    kinds = (one.name for one in fields(told))
+    made_up = [one for one in kinds if getattr(told, one) == 0 and getattr(counted, one) is None]
+    return replace(told, **dict.fromkeys(made_up)) if made_up else told
 
 
 def _sum(values: list[int | None]) -> int | None:

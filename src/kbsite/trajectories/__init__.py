@@ -11,11 +11,15 @@ from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.model.trajectory import Point, PointKind, SolutionState, Trajectory
 from kbsite.model.transcript import Transcript
+from kbsite.model.usage import of_run
 from kbsite.trajectories.printed import Printed
 from kbsite.trajectories.scores import scores
 from kbsite.trajectories.solutions import solution_states
-from kbsite.trajectories.times import Moment, moments, size
+from kbsite.trajectories.times import LONGEST, Moment, moments, size
 from kbsite.trajectories.vitals import vital_signs
+
+SILENT_SECONDS = 10
+"""Seconds that no row tells of which are worth a word: to be ended takes some."""
 
 
 def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None) -> Trajectory:
@@ -29,6 +33,9 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
         last = _submitted(transcript, steps, metrics, end)
         points.append(replace(last, state=len(states) - 1 if states else None))
     signs, spent = vital_signs(transcript, steps, points), _Spent(steps)
+    signs = replace(
+        signs, usage=of_run(transcript.usage, run.usage), silent=_silent(transcript, run)
+    )
     return Trajectory(
         points=tuple(points),
         states=states,
@@ -46,6 +53,14 @@ def _end(transcript: Transcript, run: Run) -> float | None:
     if transcript.first is None or transcript.last is None:
         return None
     return (transcript.last - transcript.first).total_seconds()
+
+
+def _silent(transcript: Transcript, run: Run) -> float | None:
+    """Seconds before the end of a session that was cut of which no row tells; None for few."""
+    if transcript.finish is not None or transcript.last is None or run.ended is None:
+        return None
+    seconds = (run.ended - transcript.last).total_seconds()
+    return seconds if SILENT_SECONDS <= seconds <= LONGEST else None
 
 
 class _Spent(Collection[tuple[float, int | None]]):
@@ -117,9 +132,12 @@ def _submitted(
 ) -> Point:
     """The end of the session, with its grade."""
     moment, over = _last(transcript, steps)
+    known = [moment.elapsed, end if moment.elapsed is None or not transcript.finish else None]
+    # A session that was cut tells nothing of its end, which may be long after its last row.
+    elapsed = max((one for one in known if one is not None), default=None)
     point = replace(
         _point(moment, PointKind.SUBMIT, "the session ended"),
-        elapsed=end if moment.elapsed is None else moment.elapsed,
+        elapsed=elapsed,
         tokens=over.tokens,
         used=over.used,
     )

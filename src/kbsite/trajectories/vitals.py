@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from kbsite.model.event import Notice, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
-from kbsite.model.transcript import Step, Transcript
+from kbsite.model.transcript import FileDiff, Step, Transcript
 from kbsite.on_demand import OnDemand
 from kbsite.trajectories.activity import activity_of
 from kbsite.trajectories.solutions import is_solution
@@ -27,8 +27,8 @@ def vital_signs(
     """Where the time and the tokens of a transcript went."""
     work = activity_of(transcript)
     tools = work.tools if work else _told(transcript)
-    changed = {point.anchor for point in points if point.kind is PointKind.EDIT}
-    tally = _Tally(changed)
+    edits = [point.anchor for point in points if point.kind is PointKind.EDIT]
+    tally = _Tally(set(edits), edits[0] if edits else "")
     slowest = tuple(_slowest(tally.counted(all_moments)))
     context, compactions = _context(transcript)
     passed = (p for p in points if p.kind is PointKind.CHECK and p.passed)
@@ -40,6 +40,7 @@ def vital_signs(
     return VitalSigns(
         span=span,
         model=model,
+        silent=None,
         idle=idle,
         tools={kind: round(tools[kind], 6) for kind in _kinds(tools)},
         calls={kind: tally.calls[kind] for kind in _kinds(tally.calls)},
@@ -48,6 +49,7 @@ def vital_signs(
         edits=sum(point.kind is PointKind.EDIT for point in points),
         added=tally.added,
         removed=tally.removed,
+        unclear=tally.unclear,
         slowest=slowest,
         usage=transcript.usage,
         context=context,
@@ -67,11 +69,14 @@ class _Tally(Struct):
 
     changed: set[str]
     """The steps that changed the solution."""
+    first: str
+    """The first of them, before which there was none that anything tells of."""
     calls: Counter[ToolKind] = field(default_factory=Counter)
     failed: int = 0
     retries: int = 0
     added: int = 0
     removed: int = 0
+    unclear: int = 0
 
     def counted(self, moments: Iterable[Moment]) -> Iterator[Step]:
         """The steps of all moments, which are counted on the way."""
@@ -87,10 +92,18 @@ class _Tally(Struct):
         elif isinstance(event, Notice):
             self.retries += event.topic is Topic.RETRY
         if step.anchor in self.changed:
-            for diff in step.diffs:
-                if is_solution(diff.path) and not diff.failed:
-                    self.added += diff.added
-                    self.removed += diff.removed
+            self._count_lines(step)
+
+    def _count_lines(self, step: Step) -> None:
+        ours = [diff for diff in step.diffs if is_solution(diff.path) and not diff.failed]
+        self.added += sum(diff.added for diff in ours)
+        self.removed += sum(diff.removed for diff in ours)
+        self.unclear += not ours or any(self._is_unclear(step, diff) for diff in ours)
+
+    def _is_unclear(self, step: Step, diff: FileDiff) -> bool:
+        """Whether a change was more than its lines, for all that is known."""
+        over = diff.action == "write" and step.anchor != self.first
+        return over or diff.action == "unknown" or diff.untold or diff.everywhere
 
 
 def _slowest(steps: Iterable[Step]) -> Iterator[SlowCall]:

@@ -14,7 +14,7 @@ from kbsite.model.counts import between, figure, small
 from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
 from kbsite.model.transcript import Transcript
-from kbsite.model.usage import Usage
+from kbsite.model.usage import Usage, of_run
 
 
 def head(
@@ -33,7 +33,7 @@ def head(
         "took": _seconds(run.elapsed_seconds),
         "budget": _seconds(run.budget_seconds),
         "ended": run.end_reason.sentence,
-        "tokens": _tokens(told.usage if told and told.usage.known else run.usage, told),
+        "tokens": _tokens(of_run(told.usage, run.usage) if told else run.usage, told),
         "cost": _dollars(run.cost_usd),
         "origin": run.origin,
     })  # fmt: skip
