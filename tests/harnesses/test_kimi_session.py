@@ -240,6 +240,15 @@ def test_a_status_without_a_count_counts_nothing() -> None:
     assert [type(event) for event in events] == [Trace]
 
 
+def test_counts_of_a_session_that_was_compacted_are_a_lower_bound() -> None:
+    rows = (spent(10, 1), wired("CompactionBegin"))
+    assert not ledger(read(SESSION, written(*rows))).lower_bound
+
+    events = read(SESSION, written(*rows, wired("CompactionEnd"), spent(5, 1)))
+    assert ledger(events).lower_bound
+    assert ledger(events).total.input == 15
+
+
 def test_a_sub_agent_is_tied_to_the_call_that_started_it() -> None:
     rows = (
         asked("t", '{"description": "count"}', "Agent"),

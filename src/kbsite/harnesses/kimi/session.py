@@ -198,6 +198,11 @@ class _Reader(Struct):
     def compaction(self, row: Row, _: Payload) -> Iterator[Event]:
         yield row.notice(Topic.COMPACTION, "The context is being compacted.")
 
+    def compacted(self, row: Row, _: Payload) -> Iterator[Event]:
+        """The end of a compaction: nothing tells what tokens the request for it took."""
+        yield TokenUse(usage=Usage(), scope=Scope.MESSAGE, lower_bound=True, **row.where())
+        yield row.trace("CompactionEnd")
+
     def notification(self, row: Row, payload: Payload) -> Iterator[Event]:
         yield notification(row, payload)
 
@@ -240,6 +245,7 @@ _HANDLERS: dict[str, Callable[[_Reader, Row, Payload], Iterator[Event]]] = {
     "ToolResult": _Reader.result,
     "StatusUpdate": _Reader.status,
     "CompactionBegin": _Reader.compaction,
+    "CompactionEnd": _Reader.compacted,
     "Notification": _Reader.notification,
     "PlanDisplay": _Reader.plan,
     "BtwBegin": _Reader.btw,
@@ -250,7 +256,7 @@ _HANDLERS: dict[str, Callable[[_Reader, Row, Payload], Iterator[Event]]] = {
     "ApprovalRequestResolved": _Reader.approved,
     "QuestionRequest": _Reader.question,
 }
-_TRACES = {"CompactionEnd", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "ToolCallRequest"}
+_TRACES = {"HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "ToolCallRequest"}
 
 
 def _shown(output: str, told: str, *, failed: bool) -> str:
