@@ -497,6 +497,18 @@ def test_full_output_that_codex_recorded_joins_the_result() -> None:
     assert only(Trace, found).type == "event_msg/exec_command_end"
 
 
+@pytest.mark.parametrize(("late", "seconds"), [(0.16, 2.16), (-0.1, 2.0), (7.0, 2.0), (None, 2.0)])
+def test_a_command_is_timed_from_its_call_though_codex_begins_late(
+    late: float | None, seconds: float
+) -> None:
+    ended = done("CommandExecution", id="c1", exit_code=0, duration={"secs": 2, "nanos": 0})
+    if late is not None:
+        began = datetime.fromisoformat(AT.replace("Z", "+00:00")).timestamp() + late
+        ended["payload"]["started_at_ms"] = round(began * 1000)
+    found = events(called(cmd="sleep 2"), ended, answered("Wall time: 2.0000 seconds\nOutput:\n"))
+    assert only(ToolResult, found).seconds == pytest.approx(seconds)
+
+
 def test_record_that_says_no_more_than_the_output_is_left_out() -> None:
     found = events(
         called(cmd="ls"),

@@ -163,6 +163,8 @@ def _item(thread: Thread, row: Row) -> list[Event]:
     if record := from_item(kind, item):
         if record.tool == "web_search":
             thread.echoes.original("search", [search_key(item.get("action"))])
+        clock = number(row.value.get("started_at_ms"))
+        record = record.timed_from(thread.begun(record.call_id), ratio(clock, 1000))
         return thread.recorded(record, inner)
     handle = _ITEMS.get(kind)
     return handle(thread, inner) if handle else [inner.unknown]

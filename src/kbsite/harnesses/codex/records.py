@@ -7,6 +7,7 @@ only rows of what a script called, with ids of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, field
@@ -20,6 +21,8 @@ from kbsite.model.event import Edit, Image, ToolCall, ToolResult
 
 _FAILED = frozenset({"failed", "declined", "error"})
 _LONGEST = 1e15
+_LATE = 0.5
+"""Seconds from a call to the begin of its time by Codex that are no wait for another call."""
 _WAITED_FOR = {"wait": "wait_agent"}
 
 
@@ -67,6 +70,16 @@ class Record(Struct, frozen=True, kw_only=True):
             images=result.images or self.images,
             recorded=self._more(result.output),
         )
+
+    def timed_from(self, begun: datetime | None, clock: float | None) -> Record:
+        """The record of a command, timed from its call on; `clock` is when Codex began to time it.
+
+        Codex 0.169 and later begin up to 0.2 s after the command did: most took no time at all.
+        """
+        if self.tool != "exec_command" or None in (self.seconds, begun, clock):
+            return self
+        late = round((clock or 0.0) - (begun.timestamp() if begun else 0.0), 3)
+        return replace(self, seconds=(self.seconds or 0.0) + late) if 0 < late < _LATE else self
 
     def is_asked_in(self, script: str) -> bool:
         """Whether it tells of a search in the web that stands in a script, word for word."""

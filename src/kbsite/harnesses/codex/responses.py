@@ -90,7 +90,7 @@ def _called(thread: Thread, row: Row, tool: str, given: object) -> list[Event]:
     call_id = text(row.value.get("call_id")) or text(row.value.get("id"))
     call = calls.call(tool, given, call_id=call_id, **row.place)
     call = thread.running.called(call)
-    thread.opened(call_id, tool)
+    thread.opened(call_id, tool, call.at)
     if tool == "exec":
         thread.told(call_id, call)
     return [call]

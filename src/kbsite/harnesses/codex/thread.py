@@ -96,7 +96,8 @@ class Thread:
         self.running = Running()
         self.cell = Cell()
         """The row that is being read."""
-        self._open: dict[str, str] = {}
+        self._open: dict[str, tuple[str, datetime | None]] = {}
+        """The tools of calls that nothing answered yet, and when they were called."""
         self._closed: dict[str, Cell] = {}
         self._waiting: dict[str, tuple[Record, Row, Cell]] = {}
         self._spawned: dict[str, None] = {}
@@ -111,9 +112,13 @@ class Thread:
         before, self._total = self._total, counts
         return counts != before and not self.tells_responses
 
-    def opened(self, call_id: str, tool: str) -> None:
+    def opened(self, call_id: str, tool: str, at: datetime | None) -> None:
         """Remember a call until its output comes."""
-        _remember(self._open, call_id, tool)
+        _remember(self._open, call_id, (tool, at))
+
+    def begun(self, call_id: str) -> datetime | None:
+        """When a call was made that nothing answered yet; None where that is not known."""
+        return self._open.get(call_id, ("", None))[1]
 
     def told(self, call_id: str, script: ToolCall) -> None:
         """Remember which files a script said that it changes, and what it looks for in the web."""
@@ -123,7 +128,7 @@ class Thread:
 
     def answered(self, result: ToolResult) -> tuple[ToolResult, str]:
         """The output of a call, with what Codex recorded of it before, and the tool's name."""
-        tool = self._open.pop(result.call_id, "")
+        tool, _ = self._open.pop(result.call_id, ("", None))
         if not result.output.startswith(_STILL_RUNS):
             self._scripts.pop(result.call_id, None)
             self._searching.pop(result.call_id, None)
