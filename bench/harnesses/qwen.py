@@ -138,6 +138,10 @@ def _settings(asked: Asked, kind: str) -> dict[str, object]:
     }
 
 
+_TOO_LARGE = "Context is too large to send"
+"""It asked nobody: the context was too large for it, also after it was summed up."""
+
+
 def _completion(result: Mapping[str, object], *, asks_again: bool) -> Completion:
     if not result:
         told = "; the last event says that it asks again" if asks_again else ""
@@ -145,7 +149,7 @@ def _completion(result: Mapping[str, object], *, asks_again: bool) -> Completion
     if result.get("is_error") is False:
         return ended(Said.COMPLETED, "the `result` event says no error")
     told = text(mapping(result.get("error")).get("message")) or text(result.get("subtype"))
-    said = Said.PROVIDER if "API Error" in told else Said.FAILED
+    said = Said.PROVIDER if "API Error" in told and _TOO_LARGE not in told else Said.FAILED
     return ended(said, f"the `result` event says: {told}")
 
 

@@ -56,6 +56,13 @@ def test_a_session_that_still_asks_again_says_so() -> None:
     assert "asks again" in completion(ADAPTER, "e429").detail
 
 
+def test_a_context_that_is_too_large_is_not_the_providers(tmp_path: Path) -> None:
+    told = "[API Error: Context is too large to send safely after automatic compression.]"
+    row = {"type": "result", "is_error": True, "error": {"message": told}}
+    end = ADAPTER.completion(printed(tmp_path, json.dumps(row)))
+    assert (end.said, told in end.detail) == (Said.FAILED, True)
+
+
 def test_an_error_of_its_own_is_not_the_providers(tmp_path: Path) -> None:
     row = '{"type":"result","is_error":true,"subtype":"error_max_turns"}'
     end = ADAPTER.completion(printed(tmp_path, row))
