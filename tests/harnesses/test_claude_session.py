@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kbsite.fold.steps import Fold
 from kbsite.harnesses.claude import session
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.forks import together
@@ -522,3 +523,50 @@ def test_a_text_that_is_deleted_goes_with_the_end_of_its_line() -> None:
 
     assert [edit.closed for edit in only(ToolCall, events).edits] == [True]
     assert [edit.closed for edit in only(ToolCall, kept).edits] == [False]
+
+
+def notified(call_id: str, summary: str) -> str:
+    """What the model is told of a command in the background that is over."""
+    return (
+        f"<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
+        f"<status>failed</status>\n<summary>{summary}</summary>\n</task-notification>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("summary", "code"),
+    [
+        ('Background command "Build" failed with exit code 6', 6),
+        ('Background command "Build" completed (exit code 0)', 0),
+        ('Background command "Build" was stopped', None),
+        ('Agent "Build" finished with exit code 6', None),
+    ],
+)
+@pytest.mark.parametrize("queued", [False, True])
+def test_how_a_command_in_the_background_ended_stands_at_its_call(
+    summary: str, code: int | None, *, queued: bool
+) -> None:
+    said = notified("c1", summary)
+    held = {"type": "queued_command", "prompt": said, "commandMode": "task-notification"}
+    row = {"type": "attachment", "attachment": held} if queued else user(said)
+    rows = [
+        assistant(call("c1", "Bash", command="make", run_in_background=True)),
+        user([result("c1", "Command running in background with ID: b1")]),
+        row,
+    ]
+    fold = Fold()
+    for event in read(*rows, row):
+        fold.add(event)
+    steps = fold.transcript("", "", ()).main.steps
+    (answer,) = [step.result for step in steps if step.result]
+    assert (answer.exit_code, answer.output[:7]) == (code, "Command")
+    assert not any(isinstance(step.event, ToolResult) for step in steps)
+
+
+def test_the_end_of_a_command_that_nothing_tells_of_is_no_result() -> None:
+    said = notified("gone", 'Background command "Build" failed with exit code 6')
+    fold = Fold()
+    for event in read(user(said)):
+        fold.add(event)
+    kinds = fold.transcript("", "", ()).kinds
+    assert kinds.get("result", 0) == 0

@@ -206,7 +206,7 @@ class Fold:
     def _answer(self, result: ToolResult) -> None:
         key = result.agent, result.call_id
         calls = self._open.get(key)
-        if calls:
+        if calls and not result.late:
             number = calls.popleft()
             if not calls:
                 del self._open[key]
@@ -224,9 +224,9 @@ class Fold:
             self._early.setdefault(key, alone)
 
     def _completed(self, answered: int | None, late: ToolResult) -> bool:
-        """Take in what a CLI tells later of a result; whether there is one."""
+        """Take in what a CLI tells later of a result; whether no more is left of it to show."""
         if answered is None:
-            return False
+            return not late.says_something
         draft = self._of(late.agent)[answered]
         if draft.result is None:
             return False

@@ -187,6 +187,11 @@ class ToolResult(Event, frozen=True, kw_only=True):
     late: bool = False
     """Whether it only says more of what the result of the same call told before."""
 
+    @property
+    def says_something(self) -> bool:
+        """Whether there is anything to read in it."""
+        return bool(self.output or self.recorded or self.images)
+
 
 class TokenUse(Event, frozen=True, kw_only=True):
     """A token count."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
@@ -19,12 +20,29 @@ from kbsite.harnesses.claude.vocabulary import (
 from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.lines import dump, mapping, text
 from kbsite.harnesses.rows import Row
-from kbsite.model.event import Edit, Event, Message, Notice, Role, Thought, ToolCall, Topic, Trace
+from kbsite.model.event import (
+    Edit,
+    Event,
+    Message,
+    Notice,
+    Role,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Topic,
+    Trace,
+)
 
 Block = Mapping[str, object]
 
 _OWN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic")
 """Flags of a user row that the CLI wrote itself."""
+
+_NOTIFIED = "<task-notification>"
+_HEAD = 20_000
+"""Characters of a notification in which its call and its end are looked for."""
+_CALL = re.compile(r"<tool-use-id>([^<\s]{1,200})</tool-use-id>")
+_ENDED = re.compile(r'<summary>Background command ".*exit code (\d{1,3})\)?</summary>')
 
 _FAILED = ("isApiErrorMessage", "is_api_error_message", "error")
 """Flags of an assistant row that stands for an error."""
@@ -120,7 +138,9 @@ def brought(
         kind = text(block.get("type"))
         match kind:
             case "text":
-                yield _said(row, text(block.get("text")), own=own)
+                told = text(block.get("text"))
+                yield _said(row, told, own=own)
+                yield from _over(row, told)
             case "image":
                 yield row.event(
                     Message, role=Role.USER, text="", images=(image(block),), injected=own
@@ -142,6 +162,15 @@ def _said(row: Row, told: str, *, own: bool) -> Notice | Message:
         return row.notice(Topic.INTERRUPTION, told)
     injected = own or told.lstrip().startswith(INJECTED_TEXT)
     return row.event(Message, role=Role.USER, text=told, injected=injected)
+
+
+def _over(row: Row, told: str) -> Iterator[ToolResult]:
+    """How a command that ran in the background ended, as the CLI tells the model later."""
+    if not told.startswith(_NOTIFIED):
+        return
+    call, code = _CALL.search(told[:_HEAD]), _ENDED.search(told[:_HEAD])
+    if call and code:
+        yield row.event(ToolResult, call_id=call[1], output="", exit_code=int(code[1]), late=True)
 
 
 def _document(row: Row, block: Block, *, own: bool) -> Message | Trace:
