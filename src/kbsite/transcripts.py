@@ -145,7 +145,10 @@ def transcript(
     for event in events(form, held) if told is None else told:
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
-    return whole if whole.finish else replace(whole, finish=_finish(harness, files))
+    if whole.finish and (whole.finish.ok is not False or whole.finish.text):
+        return whole
+    # Of a failure the CLI's stdout tells more than its log, where that tells of it at all.
+    return replace(whole, finish=_finish(harness, files) or whole.finish)
 
 
 def tokens(harness: str, files: Sequence[Stored], most: int) -> Usage | None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kbsite.model.event import (
+    Finish,
     Message,
     Notice,
     Role,
@@ -129,6 +130,20 @@ def test_an_error_in_the_models_place_is_a_notice() -> None:
     assert only(Notice, events).topic is Topic.ERROR
     assert not of(TokenUse, events)
     assert {s.model for s in of(Session, events)} <= {""}
+
+
+def test_an_error_of_the_providers_ends_the_turn() -> None:
+    row = assistant(
+        {"type": "text", "text": "You've hit your limit"},
+        message={"model": "<synthetic>", "usage": used(0)},
+        isApiErrorMessage=True,
+        error="rate_limit",
+    )
+    end = only(Finish, read(row))
+
+    assert (end.ok, end.reason) == (False, "rate_limit")
+    assert not of(Finish, read({**row, "isApiErrorMessage": False}))
+    assert not of(Finish, read({**row, "isSidechain": True, "agentId": "a1"}))
 
 
 def test_other_text_in_the_models_place_is_the_clis_own() -> None:

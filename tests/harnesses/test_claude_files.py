@@ -30,6 +30,8 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.usage import Usage, total
+from kbsite.store.files import Stored
+from kbsite.transcripts import transcript
 from tests.harnesses.claude_rows import of
 from tests.harnesses.reading import BESIDE, beside
 
@@ -133,6 +135,26 @@ def test_a_run_without_a_key_used_nothing_and_failed() -> None:
     end = of(Finish, read(HERE / "e401", STREAM))[-1]
 
     assert (end.ok, end.reason) == (False, "api_error")
+
+
+def test_of_an_error_that_ended_a_run_stdout_tells_more_than_the_log() -> None:
+    by_name = {
+        form.id: [
+            Stored(name, str(path), path.stat().st_size)
+            for path, name in of_scenario(HERE / "e401", form)
+        ]
+        for form in FORMATS
+    }
+    alone = transcript("claude", by_name[SESSION.id])
+    both = transcript("claude", [*by_name[SESSION.id], *by_name[STREAM.id]])
+
+    assert alone
+    assert alone.finish
+    assert both
+    assert both.finish
+    assert (alone.finish.ok, alone.finish.reason) == (False, "authentication_failed")
+    assert (both.finish.ok, both.finish.reason, both.finish.turns) == (False, "api_error", 1)
+    assert alone.main.steps[-1].event.source == both.main.steps[-1].event.source
 
 
 def test_a_killed_run_has_a_call_without_a_result_and_no_completion() -> None:

@@ -241,6 +241,13 @@ def test_the_report_of_a_background_task_is_told() -> None:
     assert (told.topic, told.text) == (Topic.NOTE, "All 3 found")
 
 
+@pytest.mark.parametrize("status", ["failed", "stopped"])
+def test_a_background_task_that_did_not_end_well_says_so(status: str) -> None:
+    told = only(Notice, read(system("task_notification", summary="Run tests", status=status)))
+
+    assert told.text == f"Run tests ({status})"
+
+
 def test_a_retry_is_not_an_error() -> None:
     told = only(
         Notice,

@@ -23,6 +23,7 @@ from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
     Edit,
     Event,
+    Finish,
     Message,
     Notice,
     Role,
@@ -75,6 +76,12 @@ def assistant(row: Row) -> Iterator[Event]:
 def _in_the_models_place(row: Row, told: str) -> Notice | Message:
     failed = any(row.value.get(flag) for flag in _FAILED) or told.startswith("API Error")
     return row.notice(Topic.ERROR, told) if failed else row.injected(told)
+
+
+def gave_up(row: Row) -> Iterator[Finish]:
+    """The end of a turn, where the CLI put an error of the provider's in the model's place."""
+    if row.value.get("isApiErrorMessage") is True:
+        yield row.event(Finish, ok=False, reason=row.text("error") or "api_error")
 
 
 def _assistant_block(row: Row, block: Block, model: str) -> Iterator[Event]:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.claude.agents import Agents
-from kbsite.harnesses.claude.content import assistant, user
+from kbsite.harnesses.claude.content import assistant, gave_up, user
 from kbsite.harnesses.claude.copies import Family, Member
 from kbsite.harnesses.claude.hooks import Hooks
 from kbsite.harnesses.claude.system import attachment, system
@@ -149,6 +149,8 @@ def _told(held: Row, state: _State) -> Iterator[Event]:
     match kind := held.text("type"):
         case "assistant":
             yield from state.agents.noting(assistant(held))
+            if not held.agent:
+                yield from gave_up(held)
         case "user":
             yield from _user(held, state)
         case "system":

@@ -34,7 +34,8 @@ def system(row: Row) -> Iterator[Event]:
         case _ if kind in SYSTEM_NOTICES:
             topic, key = SYSTEM_NOTICES[kind]
             told = wording(row.value.get(key)) or kind.replace("_", " ")
-            yield row.notice(topic, told + _compacted(row.value), of_model=kind in BY_A_MODEL)
+            told += _compacted(row.value) + _unfinished(row)
+            yield row.notice(topic, told, of_model=kind in BY_A_MODEL)
         case _ if kind in SYSTEM_TRACES:
             yield row.trace(f"system/{kind}")
         case _:
@@ -66,6 +67,13 @@ def _compacted(value: Mapping[str, object]) -> str:
             ends = "" if after is None else f" → {after:g}"
             return f" ({wording(held.get('trigger'))}, {before:g}{ends} tokens)"
     return ""
+
+
+def _unfinished(row: Row) -> str:
+    """How a task in the background ended, where not well: its summary may only name it."""
+    status = row.text("status")
+    well = row.text("subtype") != "task_notification" or status in ("", "completed")
+    return "" if well else f" ({status})"
 
 
 def _hook(row: Row) -> Iterator[Event]:
