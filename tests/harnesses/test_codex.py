@@ -610,6 +610,7 @@ def test_how_a_command_ended_that_outlived_its_call_is_told_at_its_call() -> Non
     assert first is not None
     assert (first.exit_code, first.is_error, first.output) == (3, True, RUNNING)
     assert [one and one.exit_code for one in others] == [None, 3, 0]
+    assert [one and one.end_of for one in others] == ["", first.call_id, ""]
 
 
 def test_how_a_script_failed_that_outlived_its_call_is_told_at_its_call() -> None:

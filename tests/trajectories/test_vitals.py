@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kbsite.model.event import Edit, Role, ToolKind, Topic
 from kbsite.model.trajectory import VitalSigns
@@ -162,6 +163,13 @@ def test_calls_that_failed_and_requests_made_again_are_counted() -> None:
     found = signs(work)
     assert (sum(found.calls.values()), found.failed, found.retries) == (4, 2, 1)
     assert (found.edits, found.added, found.removed) == (0, 0, 0)
+
+
+def test_a_command_that_outlived_its_call_failed_once() -> None:
+    work = Work().run("make", at=(1, 2), exit_code=1).call(ToolKind.RUN, {}, at=(3, 4), exit_code=1)
+    work.events[-1] = replace(work.events[-1], end_of="c0")
+    found = signs(work)
+    assert (sum(found.calls.values()), found.failed) == (2, 1)
 
 
 def test_lines_of_the_solution_are_counted_as_its_changes_wrote_them() -> None:

@@ -186,6 +186,8 @@ class ToolResult(Event, frozen=True, kw_only=True):
     """Files that the CLI says hold the full output, by the path that it names."""
     late: bool = False
     """Whether it only says more of what the result of the same call told before."""
+    end_of: str = ""
+    """The call whose command it says the end of, which another call started; empty if none."""
 
     @property
     def says_something(self) -> bool:

@@ -88,7 +88,9 @@ class _Tally(Struct):
         event, result = step.event, step.result
         if isinstance(event, ToolCall):
             self.calls[event.tool_kind] += 1
-            self.failed += result is not None and bool(result.is_error or result.exit_code)
+            # A command that outlived its call failed there, and not once more where that is told.
+            if result is not None and not result.end_of:
+                self.failed += bool(result.is_error or result.exit_code)
         elif isinstance(event, Notice):
             self.retries += event.topic is Topic.RETRY
         if step.anchor in self.changed:

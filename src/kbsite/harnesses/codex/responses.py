@@ -114,6 +114,7 @@ def _answer(thread: Thread, row: Row) -> list[Event]:
         **row.place,
     )
     ended = thread.running.answered(result)
+    result = replace(result, end_of=ended.call_id) if ended else result
     result, tool = thread.answered(result)
     starts = _spawned(thread, row, result) if tool == "spawn_agent" else []
     return [result, *([ended] if ended else []), *starts, *row.strange(told.unknown)]
