@@ -46,6 +46,8 @@ def test_how_long_a_run_took() -> None:
     assert replace(RUN, ended=None).elapsed_seconds is None
     assert replace(RUN, ended=None, seconds=7.5).elapsed_seconds == 7.5
     assert replace(RUN, seconds=7.5).elapsed_seconds == 120
+    longer = replace(RUN, seconds=130.5)
+    assert (longer.elapsed_seconds, longer.clocked_seconds) == (130.5, 120)
     east = timezone(timedelta(hours=5))
     assert replace(RUN, ended=datetime(2026, 1, 2, 5, 1, tzinfo=east)).elapsed_seconds == 60
     assert replace(RUN, ended=datetime(2026, 1, 1, tzinfo=UTC)).elapsed_seconds is None

@@ -100,6 +100,13 @@ class Run:
     @property
     def elapsed_seconds(self) -> float | None:
         """How long the session took; None if that was not recorded."""
+        told = self.clocked_seconds
+        # Rows of a transcript may have times from the first result on only.
+        return None if told is None else max(told, self.seconds or 0.0)
+
+    @property
+    def clocked_seconds(self) -> float | None:
+        """Seconds between the moments that are recorded, or how long it took without them."""
         # A clock that was set back between the two tells nothing.
         if self.started and self.ended and self.ended >= self.started:
             return (self.ended - self.started).total_seconds()

@@ -47,7 +47,7 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
 
 
 def _end(transcript: Transcript, run: Run) -> float | None:
-    recorded = size(run.elapsed_seconds)
+    recorded = size(run.clocked_seconds)
     if recorded is not None:
         return recorded
     if transcript.first is None or transcript.last is None:
