@@ -26,7 +26,7 @@ from kbsite.importers.transcript import copy
 from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.grade import Metrics
 from kbsite.store.files import Refused, Stored, contents, digest, linked
-from kbsite.store.folders import filled, new_run_folder
+from kbsite.store.folders import filled, make_folder, new_run_folder
 from kbsite.store.manifests import Manifest, complete
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 from kbsite.store.records import json_record
@@ -265,6 +265,7 @@ def _written(read: _Read, out: Path, board: str) -> Path:
     start, _ = span(result, told.shown)
     drove = model(result, told.shown)
     run_id = free_run_id(out, start, told.logs.harness, drove, result.problem)
+    make_folder(out)
     partial = new_run_folder(out, run_id)
     with filled(partial):
         for name, file in read.copies.items():

@@ -29,7 +29,7 @@ from kbsite.importers.transcript import copy, recognised
 from kbsite.model.finding import Severity, one_line
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.files import Stored, contents
-from kbsite.store.folders import filled, new_run_folder
+from kbsite.store.folders import filled, make_folder, new_run_folder
 from kbsite.store.manifests import complete
 from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
 from kbsite.transcripts import transcript
@@ -161,6 +161,7 @@ class _Log:
 
     def _made(self, sampling: Sampling) -> Path:
         run_id = free_run_id(self.out, sampling.started, HARNESS, sampling.model, sampling.problem)
+        make_folder(self.out)
         partial = new_run_folder(self.out, run_id)
         with filled(partial):
             path = partial / TRANSCRIPT / FILE

@@ -11,7 +11,7 @@ from pathlib import Path
 from kbsite.errors import UsageError
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, id_of_run, is_slug, slug
-from kbsite.store.folders import PARTIAL, new_run_folder, refuse_blocked, run_around
+from kbsite.store.folders import PARTIAL, make_folder, new_run_folder, refuse_blocked, run_around
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import RUN, run_folders
@@ -38,6 +38,7 @@ def begun_run(
 
     Of several imports at once each has an id of its own; so has one after another was broken off.
     """
+    make_folder(board)
     name = ""
     while True:
         before, name = name, _free_id(board, started, harness, model, problem, ["", PARTIAL])

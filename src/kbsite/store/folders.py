@@ -64,7 +64,7 @@ def new_run_folder(board: Path, run_id: str, holds: Mapping[str, bytes] | None =
         message = f"{board / run_id}: the run is already there; delete it or write elsewhere"
         raise UsageError(message)
     partial = board / f"{run_id}{PARTIAL}"
-    make_folder(board)
+    board.mkdir(parents=True, exist_ok=True)
     try:
         if holds:
             _appear(partial, holds)
