@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from bench.sandbox import NONE, group_places, probe, self_test
+from bench.sandbox import NONE, group_places, probe, self_test, strain
 from bench.sandbox import plan as plan_module
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
 from bench.sandbox.bubblewrap import Bubblewrap
@@ -211,3 +214,29 @@ def test_the_page_on_sandboxes_names_what_is_claimed() -> None:
             assert name in explained, name
     assert f"{len(probe.REFUSED)} system calls that have to be refused" in page
     assert f"sockets of {len(probe.FAMILIES)} families" in page
+
+
+class _Over:
+    """A sandbox whose programs are over before anybody looks, but for the last one."""
+
+    def __init__(self, early: int) -> None:
+        self.early = early
+        self.started = 0
+
+    @contextmanager
+    def start(self, *_: object) -> Iterator[SimpleNamespace]:
+        self.started += 1
+        with subprocess.Popen(["sleep", "0.2"]) as program:
+            if self.started <= self.early:
+                program.wait()
+            yield SimpleNamespace(pid=program.pid, wait=program.wait)
+
+
+def test_a_program_that_was_over_before_it_was_seen_is_started_again(tmp_path: Path) -> None:
+    sandbox, box = _Over(early=2), Box(log=tmp_path / "log")
+    claim = strain._left(sandbox, box)  # type: ignore[arg-type]
+
+    assert sandbox.started == 3
+    assert claim.name == "nothing left"
+    with pytest.raises(MachineError, match="over each time before it was seen"):
+        strain._left(_Over(early=99), box)  # type: ignore[arg-type]
