@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import Any
 
-from bench.commands import COMMANDS, EMPTY, SUMMARY, Argument, Command, Option, Told
+from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns
-from kbsite.errors import KbsiteError, of_machine
+from kbsite.errors import EMPTY, KbsiteError, of_machine
 from kbsite.streams import begin_in_utf8, open_closed
 
 

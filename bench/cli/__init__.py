@@ -12,8 +12,9 @@ from typing import Any
 import click
 from click.types import StringParamType
 
-from bench.commands import COMMANDS, EMPTY, SUMMARY, Argument, Command, Option, Told
+from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns, printable
+from kbsite.filled import Filled, FilledPath
 
 _COLOURS = {"good": "green", "bad": "red"}
 
@@ -91,35 +92,15 @@ def _option(one: Option) -> click.Option:
     )  # fmt: skip
 
 
-class _Path(click.Path):
-    """A path that says something."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:  # whatever click's own has
-        """The path; BadParameter for an empty one."""
-        if value == "":
-            self.fail(EMPTY, param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class _Text(StringParamType):
+class _Text(Filled, StringParamType):
     """A text that says something."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:  # whatever click's own has
-        """The text; BadParameter for an empty one."""
-        if value == "":
-            self.fail(EMPTY, param, ctx)
-        return super().convert(value, param, ctx)
 
 
 def _type(kind: type, choices: Sequence[str]) -> click.ParamType[Any]:
     if choices:
         return click.Choice(list(choices))
     if kind is Path:
-        return _Path(path_type=Path)
+        return FilledPath(path_type=Path)
     return click.INT if kind is int else _Text()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.commands.calibrate import CALIBRATE
-from bench.commands.command import EMPTY, Argument, Command, Front, Given, Option, Told
+from bench.commands.command import Argument, Command, Front, Given, Option, Told
 from bench.commands.doctor import DOCTOR
 from bench.commands.floor import FLOOR
 from bench.commands.grade import GRADE
@@ -15,7 +15,6 @@ from bench.commands.sweep import SWEEP
 
 __all__ = [
     "COMMANDS",
-    "EMPTY",
     "SUMMARY",
     "Argument",
     "Command",

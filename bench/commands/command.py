@@ -19,9 +19,6 @@ NEEDED = ("torch", "numpy", "yaml")
 OF_SESSIONS = ("aiohttp",)
 """Modules that sessions of CLIs need beside those of kbsite."""
 
-EMPTY = "empty, as a variable is that is not set; give a value, or leave it out"
-"""What is told of a value without a letter: as a path it would be the folder that one stands in."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Option:

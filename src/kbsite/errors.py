@@ -16,6 +16,8 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
 _OF_MACHINE = FULL | {errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE,
                       errno.ENAMETOOLONG, errno.ENOTDIR, errno.ENOMEM}  # fmt: skip
 
+EMPTY = "empty, as a variable is that is not set; give a value, or leave it out"
+"""What is told of a value without a letter: as a path it would be the folder that one stands in."""
 READABLE = "let the user who builds read it (chmod u+r)"
 """What to do about a file that may not be read."""
 ENTERABLE = "let the user who builds read it (chmod u+rx)"

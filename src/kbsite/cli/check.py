@@ -10,14 +10,15 @@ from pathlib import Path
 
 import click
 
-from kbsite.cli.options import Filled, config_option, settings, tally, tell
+from kbsite.cli.options import config_option, settings, tally, tell
 from kbsite.errors import UsageError
+from kbsite.filled import FilledPath
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.settings import Settings
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=Filled(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=FilledPath(path_type=Path), metavar="[PATH]...")
 @config_option
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
 @click.option("--fix", is_flag=True, help="Let quotes cite the lines that they stand in, first.")

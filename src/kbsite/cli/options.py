@@ -12,26 +12,13 @@ from typing import Any
 import click
 from click.types import StringParamType
 
+from kbsite.errors import EMPTY
+from kbsite.filled import FilledPath
 from kbsite.model.config import Config
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.locations import place
 from kbsite.store.settings import Settings, config_path, read_settings
-
-EMPTY = "empty, as a variable is that is not set; give a value, or leave it out"
-"""What is told of a value without a letter: as a path it would be the folder that one stands in."""
-
-
-class Filled(click.Path):
-    """A path that says something."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:  # whatever click's own has
-        """The path; BadParameter for an empty one."""
-        if value == "":
-            self.fail(EMPTY, param, ctx)
-        return super().convert(value, param, ctx)
 
 
 class Text(StringParamType):
@@ -61,7 +48,7 @@ class Somewhere(StringParamType):
         return place(value) if isinstance(value, str) else value
 
 
-class Folder(Filled):
+class Folder(FilledPath):
     """A folder of this machine: a URL would be taken for a folder that is called `s3:`."""
 
     def convert(
