@@ -119,6 +119,14 @@ def test_an_interruption_is_a_notice() -> None:
     assert told.topic is Topic.INTERRUPTION
 
 
+def test_a_session_that_somebody_interrupted_ended_so_and_no_sub_agent_of_it() -> None:
+    stopped = user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+    end = only(Finish, read(stopped))
+
+    assert (end.ok, end.reason, end.stopped) == (False, "interrupted", True)
+    assert not of(Finish, read({**stopped, "isSidechain": True, "agentId": "a1"}))
+
+
 def test_an_error_in_the_models_place_is_a_notice() -> None:
     row = assistant(
         {"type": "text", "text": "API Error: 401 no key"},

@@ -15,6 +15,7 @@ from kbsite.harnesses.qwen import FORMATS, HARNESS
 from kbsite.harnesses.qwen.vocabulary import SYSTEM_NOTICES, SYSTEM_TRACES
 from kbsite.model.event import (
     AgentStart,
+    Finish,
     Malformed,
     Message,
     Notice,
@@ -185,6 +186,29 @@ def test_a_request_that_failed_is_an_error(event: Any, told: str) -> None:
     notice = one(Notice, logged(telemetry("api_error", **event)))
 
     assert (notice.topic, notice.text) == (Topic.ERROR, told)
+
+
+FAILED = telemetry("api_error", error_type="APIError", prompt_id="s########0")
+
+
+def test_a_session_whose_last_request_failed_ended_with_an_error() -> None:
+    end = one(Finish, logged(user(), FAILED, FAILED))
+
+    assert (end.ok, end.reason, end.source.line) == (False, "APIError", 3)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (user(), FAILED, assistant({"text": "Done."})),
+        (user(), FAILED, user()),
+        (user(), assistant({"text": "Done."}), FAILED),
+        (user(), telemetry("api_error", prompt_id="s#general-purpose-1#0")),
+    ],
+    ids=["answered", "asked anew", "beside the session", "of a sub-agent"],
+)
+def test_an_error_after_which_nothing_is_owed_ends_no_session(rows: Any) -> None:
+    assert not of(Finish, logged(*rows))
 
 
 # Results

@@ -90,6 +90,12 @@ def test_the_end_is_what_the_cli_says_of_it(
     assert run.end_reason is reason
 
 
+def test_a_session_that_somebody_stopped_did_not_fail(tmp_path: Path) -> None:
+    end = {**END, "ok": False, "reason": "interrupted"}
+    run = imported(written(tmp_path / "log.jsonl", rows(START, end))).run
+    assert run.end_reason is EndReason.SIGNAL
+
+
 def test_what_the_transcript_does_not_tell_is_null(tmp_path: Path) -> None:
     run = imported(written(tmp_path / "log.jsonl", rows({"toy": "start"}))).run
     assert run.id == "00000000_000000_toy_unknown_unknown"

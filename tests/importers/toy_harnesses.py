@@ -36,7 +36,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
                 ok = row.get("ok")
                 yield Finish(
                     source=record.source, at=at, ok=ok if isinstance(ok, bool) else None,
-                    reason="end", seconds=7.0,
+                    reason=text(row.get("reason")) or "end", seconds=7.0,
                 )  # fmt: skip
             case _:
                 yield Message(source=record.source, at=at, role=Role.ASSISTANT, text=record.raw)

@@ -73,7 +73,7 @@ _ENDS = {
     EndReason.HARNESS: "harness error: the CLI itself failed",
     EndReason.TRUNCATED: "truncated: the last answer was cut",
     EndReason.STALLED: "stalled: nothing happened any more",
-    EndReason.SIGNAL: "signal: a signal stopped the CLI",
+    EndReason.SIGNAL: "signal: somebody, or a signal, stopped the CLI",
     EndReason.ERROR: "error: the CLI gave up",
     EndReason.UNKNOWN: "unknown: nothing tells why",
 }

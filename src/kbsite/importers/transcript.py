@@ -230,13 +230,12 @@ def told_seconds(shown: Transcript) -> float | None:
 
 def told_end(shown: Transcript) -> EndReason:
     """Why the session ended, as the CLI tells it."""
-    match shown.finish.ok if shown.finish else None:
-        case True:
-            return EndReason.FINISHED
-        case False:
-            return EndReason.ERROR
-        case None:
-            return EndReason.UNKNOWN
+    finish = shown.finish
+    if finish is None or finish.ok is None:
+        return EndReason.UNKNOWN
+    if finish.ok:
+        return EndReason.FINISHED
+    return EndReason.SIGNAL if finish.stopped else EndReason.ERROR
 
 
 def _whole(files: Sequence[Path]) -> list[Path]:

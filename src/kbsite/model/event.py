@@ -237,6 +237,10 @@ class Notice(Event, frozen=True, kw_only=True):
     """Whether a model was at work until here, such as one that another one takes over from."""
 
 
+_STOPPED = frozenset({"aborted", "cancelled", "canceled", "interrupted", "MessageAbortedError"})
+"""The CLIs' own words for it."""
+
+
 class Finish(Event, frozen=True, kw_only=True):
     """The CLI's own completion event."""
 
@@ -250,6 +254,11 @@ class Finish(Event, frozen=True, kw_only=True):
     seconds: float | None = None
     turns: int | None = None
     raw: str = ""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the CLI says that somebody stopped it, which is no failure of its own."""
+        return self.ok is False and self.reason in _STOPPED
 
 
 class Trace(Event, frozen=True, kw_only=True):

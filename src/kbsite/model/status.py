@@ -107,7 +107,7 @@ _ENDS = {
     EndReason.HARNESS: "The CLI itself failed.",
     EndReason.TRUNCATED: "The model's last answer was cut by its limit of tokens.",
     EndReason.STALLED: "Nothing happened any more, and the runner stopped the CLI.",
-    EndReason.SIGNAL: "A signal stopped the CLI.",
+    EndReason.SIGNAL: "Somebody, or a signal, stopped the CLI.",
     EndReason.ERROR: "The CLI gave up with an error.",
     EndReason.UNKNOWN: "Nothing tells why the session ended.",
 }

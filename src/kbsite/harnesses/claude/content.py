@@ -84,6 +84,12 @@ def gave_up(row: Row) -> Iterator[Finish]:
         yield row.event(Finish, ok=False, reason=row.text("error") or "api_error")
 
 
+def was_stopped(row: Row, event: Event) -> Iterator[Finish]:
+    """The end of a turn, where an event of the row says that somebody interrupted it."""
+    if isinstance(event, Notice) and event.topic is Topic.INTERRUPTION:
+        yield row.event(Finish, ok=False, reason="interrupted")
+
+
 def _assistant_block(row: Row, block: Block, model: str) -> Iterator[Event]:
     kind = text(block.get("type"))
     match kind:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.claude.agents import Agents
-from kbsite.harnesses.claude.content import assistant, gave_up, user
+from kbsite.harnesses.claude.content import assistant, gave_up, user, was_stopped
 from kbsite.harnesses.claude.copies import Family, Member
 from kbsite.harnesses.claude.hooks import Hooks
 from kbsite.harnesses.claude.system import attachment, system
@@ -178,6 +178,8 @@ def _user(held: Row, state: _State) -> Iterator[Event]:
             yield from _answered(held, event, mapping(rich), state)
         else:
             yield event
+            if not held.agent:
+                yield from was_stopped(held, event)
 
 
 def _answered(

@@ -27,6 +27,7 @@ from kbsite.harnesses.rows import Row, documents, rows
 from kbsite.model.event import (
     AgentStart,
     Event,
+    Finish,
     Malformed,
     Role,
     Scope,
@@ -61,6 +62,8 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield replace(row, agent="" if note else reader.agent)
         else:
             yield from reader.note(row) if note else reader.row(row)
+    if reader.ending:
+        yield reader.ending
 
 
 class _Reader(Struct):
@@ -74,6 +77,10 @@ class _Reader(Struct):
     """How long calls took whose results are still to come, by id."""
     used: dict[str, Usage] = field(default_factory=dict)
     """All that sessions used so far."""
+    asked: bool = False
+    """Whether the model owes the session an answer."""
+    ending: Finish | None = None
+    """How the session would end, if nothing came after it."""
 
     def row(self, held: Row) -> Iterator[Event]:
         """The events of a row of a log: at least one."""
@@ -129,6 +136,8 @@ class _Reader(Struct):
         person = text(row.value.get("provenance")) in _PERSONS and not row.value.get("subtype")
         speech = Speech(role, KINDS, model, injected=role is Role.USER and not person)
         content = mapping(row.value.get("message")).get("parts")
+        if not row.agent:
+            self.asked, self.ending = role is Role.USER, None
         yield from part_events(row, content, speech, lambda answer: self._answer(row, answer))
 
     def _answer(self, row: Row, answer: Answer) -> Iterator[Event]:
@@ -155,6 +164,10 @@ class _Reader(Struct):
                 yield from self._sum(row, event)
             case "api_error":
                 yield row.notice(Topic.ERROR, _failure(event))
+                # What is asked beside the session, a title for one, ends nothing.
+                if self.asked and _is_ours(event):
+                    why = text(event.get("error_type")) or kind
+                    self.ending = row.event(Finish, agent="", ok=False, reason=why)
                 return
             case "tool_call":
                 self._took(event)
@@ -181,9 +194,13 @@ class _Reader(Struct):
     def _took(self, event: Mapping[str, object]) -> None:
         """Take note of how long a call took; those of sub-agents have ids of their own."""
         milliseconds = number(event.get("duration_ms"))
-        ours = not _AGENT_PROMPT.search(text(event.get("prompt_id")))
-        if ours and milliseconds is not None:
+        if _is_ours(event) and milliseconds is not None:
             self.seconds[text(event.get("call_id"))] = milliseconds / 1000
+
+
+def _is_ours(event: Mapping[str, object]) -> bool:
+    """Whether what was measured is the main agent's."""
+    return not _AGENT_PROMPT.search(text(event.get("prompt_id")))
 
 
 def _use(row: Row) -> Iterator[Event]:
