@@ -17,11 +17,18 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"\xff", b"\0"]), max_size=3
 PLACES = st.integers(-3, 33)
 
 
+def made() -> Automaton:
+    """An automaton that RE2 has made already."""
+    own = Automaton(PATTERNS, LITERALS)
+    own.stands_in(b"")
+    return own
+
+
 def as_others_do() -> Automaton:
     """An automaton of a release of RE2's module that is asked as usual."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(automaton, "_is_as_known", lambda: False)
-        return Automaton(PATTERNS, LITERALS)
+        return made()
 
 
 class Counting:
@@ -33,7 +40,7 @@ class Counting:
 
 
 MADE = re2.compile
-OWN, OTHER = Automaton(PATTERNS, LITERALS), as_others_do()
+OWN, OTHER = made(), as_others_do()
 
 
 @pytest.mark.parametrize("release", [SimpleNamespace(), SimpleNamespace(_regexp=Counting())])
@@ -45,8 +52,8 @@ def test_a_release_that_is_not_as_known_is_asked_as_usual(
 
     assert not automaton._is_as_known.__wrapped__()
     assert OTHER.next(b"xxcabx", 0, 6) == (2, b"cab")
-    assert getattr(OTHER._found, "func", None) is automaton._asked
-    assert not hasattr(OWN._found, "func"), "and this one is not"
+    assert getattr(OTHER._whole, "func", None) is automaton._asked
+    assert not hasattr(OWN._whole, "func"), "and this one is not"
 
 
 @given(TEXTS, PLACES, PLACES)

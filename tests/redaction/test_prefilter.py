@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbsite.redaction import automaton as automata
 from kbsite.redaction import prefilter as prefilters
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.gates import RULES, gate
@@ -63,8 +64,10 @@ def test_the_gate_is_looked_for_where_hyperscan_says() -> None:
     held = gate()._prefilter
     assert held, "and not by RE2 alone"
     data = b"x" * 5000 + b" me@example.org " + b"y" * 5000
-    [(start, end)] = held.parts(data, 0, len(data))
+    [(start, end, numbers)] = held.parts(data, 0, len(data))
     assert 5000 < start < end < 5020
+    assert numbers
+    assert len(numbers) < 5
 
 
 @given(TEXTS, st.integers(0, 20), st.integers(0, 20))
@@ -96,11 +99,27 @@ def test_a_match_that_begins_far_before_its_end_is_found() -> None:
     assert own.walk(data, 0, len(data)).next(7) == (6 + len(tags), tags)
 
 
+def test_re2_looks_for_no_more_than_may_stand_there() -> None:
+    own = Automaton(PATTERNS, LITERALS, prefiltered=True)
+    data = b"key=abc 1.0.1 " * 20
+    assert len(list(walked(own, data, 0, len(data)))) == 40
+    assert "_whole" not in vars(own)
+    assert len(own._some) < 5
+
+
+def test_of_very_many_choices_of_patterns_some_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automata, "_KEPT", 1)
+    own = Automaton(PATTERNS, LITERALS, prefiltered=True)
+    data = b"key=abc 1.0.1 k<y>x " * 3
+    assert list(walked(own, data, 0, len(data))) == list(asked(own, data, 0, len(data)))
+    assert len(own._some) == 1
+
+
 def test_of_very_many_matches_re2_finds_all() -> None:
     held = gate()._prefilter
     assert held
     data = b" a@b.c" * 50_000
-    assert held.parts(data, 0, len(data)) == [(0, len(data))]
+    assert held.parts(data, 0, len(data)) == [(0, len(data), None)]
     assert len(list(walked(gate(), data, 0, len(data)))) == 50_000
 
 
@@ -142,7 +161,7 @@ def test_what_is_made_is_kept_and_taken_up(cache: Path, monkeypatch: pytest.Monk
     held = prefilter(PATTERNS)
 
     assert held
-    assert held.parts(b"xx key=abc", 0, 10) == [(3, 10)]
+    assert held.parts(b"xx key=abc", 0, 10) == [(3, 10, (1,))]
     assert prefilter([*PATTERNS, b"x"]) is None, "which would have to be made"
 
 

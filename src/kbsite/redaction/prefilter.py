@@ -24,8 +24,12 @@ from kbsite.redaction.reach import Reach, ending, reach
 from kbsite.user_cache import cache_folder
 from kbsite.whole import write_bytes
 
-Parts = Sequence[tuple[int, int]]
-"""Where parts of some bytes begin and end, in order; none touches another."""
+Numbers = tuple[int, ...]
+"""Some of the patterns, in their order."""
+
+Parts = Sequence[tuple[int, int, Numbers | None]]
+"""Where parts of some bytes begin and end, in order, and the patterns of which a match ends there:
+None where it may be any. No part touches another."""
 
 _LEAST: Final = 1024
 _MOST: Final = 256
@@ -55,8 +59,8 @@ class Prefilter:
         """
         ends = self._ends(data, start, end)
         if ends is None:
-            return [(start, end)]
-        found: list[tuple[int, int]] = []
+            return [(start, end, None)]
+        found: list[tuple[int, int, set[int]]] = []
         before: dict[int, tuple[int, int]] = {}
         # Hyperscan promises no order.
         for at, number in sorted(ends):
@@ -67,10 +71,12 @@ class Prefilter:
             else:
                 first = _begins(data, before.get(number, (start, start)), until, told.of)
                 before[number] = first, until
+            numbers = {number}
             while found and first < found[-1][1]:
-                first = min(first, found.pop()[0])
-            found.append((first, until))
-        return found
+                begun, _, others = found.pop()
+                first, numbers = min(first, begun), numbers | others
+            found.append((first, until, numbers))
+        return [(first, until, tuple(sorted(numbers))) for first, until, numbers in found]
 
     def _ends(self, data: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
         """Where matches end, and by which pattern; None where there are very many."""
