@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import accumulate
 from typing import Final
 
@@ -17,7 +16,6 @@ from msgspec import Struct
 
 from kbsite.late import late
 from kbsite.model.redaction import Form
-from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.crowded import Past
 
 LEAST: Final = 60
@@ -52,13 +50,12 @@ _SIGNS: Final = (b"+", b"-")
 _FEWEST: Final = 8
 """Digits that differ, at least: a line of hyphens says nothing."""
 
-_STEP: Final = 3
-"""Of so many bytes one is looked at: where a line of digits stands, each of them is one."""
-_KINDS: Final = bytes(ord("a" if byte in _DIGITS else ".") for byte in range(256))
-_RUN: Final = b"a" * (LEAST // _STEP)
-_WHOLE: Final = b"a" * LEAST
-_BEHIND: Final = 16
-"""Bytes behind the last of them that tell how the line ends."""
+_KINDS: Final = bytes(
+    ord("a" if byte in _DIGITS else "b" if byte in b"\\\r\n" else ".") for byte in range(256)
+)
+"""What a byte is: a digit, the begin of the end of a line, or neither."""
+_WHOLE: Final = b"a" * LEAST + b"b"
+_BREAK: Final = late(BREAK)
 
 
 class Wrapped(Struct, frozen=True):
@@ -113,31 +110,15 @@ def wrapped(data: bytes, start: int, end: int, past: Past) -> Iterator[Wrapped]:
             yield found
 
 
-@cache
-def _gate() -> Automaton:
-    """How a whole line ends."""
-    return Automaton([_DIGIT + b"{%d}" % LEAST + BREAK])
-
-
 def _ends(data: bytes, start: int, end: int, past: Past) -> Iterator[int]:
     """Where the digits of whole lines end."""
-    sampled = data[start:end:_STEP].translate(_KINDS)
-    run = sampled.find(_RUN)
-    while run >= 0:
-        close = sampled.find(b".", run)
-        close = len(sampled) if close < 0 else close
-        first, until = max(0, start + (run - 1) * _STEP), start + close * _STEP + 2
-        # Of words some letters are digits, and by chance each that is looked at. What stands behind
-        # the digits ends no line of them.
-        if (data.find(b"\\", first, until) >= 0 or data.find(b"\n", first, until) >= 0) and data[
-            first:until
-        ].translate(_KINDS).find(_WHOLE) >= 0:
-            first, last = max(start, first, past.at), min(end, until - 2 + _BEHIND)
-            while found := _gate().next(data, first, last):
-                yield found[0] + LEAST
-                first = max(found[0] + LEAST, past.at)
-            close = max(close, (past.at - start) // _STEP)
-        run = sampled.find(_RUN, close)
+    kinds = data[start:end].translate(_KINDS)
+    at = kinds.find(_WHOLE)
+    while at >= 0:
+        close = start + at + LEAST
+        if _BREAK.match(data, close, end):
+            yield close
+        at = kinds.find(_WHOLE, max(at + LEAST, past.at - start))
 
 
 def _read(data: bytes, lines: Sequence[tuple[int, int]]) -> Wrapped | None:
