@@ -339,6 +339,23 @@ def test_an_approval_is_bookkeeping() -> None:
     assert one(Trace, wire(row)).type == "permission.record_approval_result"
 
 
+def ended(kind: str = "process", **more: Any) -> dict[str, Any]:
+    info = {"taskId": "bash-1", "kind": kind, "parentToolCallId": "c", "exitCode": 3}
+    return coded("task.terminated", agentId="main", info=info | more, outputTail="bad\n")
+
+
+def test_how_a_command_in_the_background_ended_stands_at_its_call() -> None:
+    late = one(ToolResult, wire(ended()))
+
+    assert (late.call_id, late.exit_code, late.late) == ("c", 3, True)
+    assert late.recorded == {"outputTail": "bad\n"}
+    assert one(ToolResult, wire(ended(exitCode=-15))).exit_code == -15
+    assert one(ToolResult, wire(ended(exitCode=None))).exit_code is None
+    assert not of(ToolResult, wire(ended("agent"))), "whose own log tells"
+    assert not of(ToolResult, wire(ended(parentToolCallId=None)))
+    assert one(Trace, wire(ended())).type == "task.terminated"
+
+
 @beside
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_log_and_stdout_tell_the_same(scenario: str) -> None:

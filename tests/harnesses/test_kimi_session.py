@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from kbsite.fold.steps import Fold
 from kbsite.model.event import (
     AgentStart,
     Finish,
@@ -340,6 +342,41 @@ def test_a_captured_run_adds_up() -> None:
     # turn t sends 1000 and 500 t from the cache, and brings 40 + 10 t
     assert ledger(events).total == Usage(input=3000, cache_read=1500, cache_write=0, output=150)
     assert [call.summary for call in of(ToolCall, events)] == ["echo one", "/workspace/solution.py"]
+
+
+def in_background(call_id: str, task: str, output: str = "") -> dict[str, Any]:
+    shown = {"type": "background_task", "task_id": task, "kind": "bash", "status": "starting"}
+    return came(call_id, output or f"task_id: {task}", display=[shown])
+
+
+def notified(task: str, **payload: Any) -> dict[str, Any]:
+    told = {"task_id": task, "task_kind": "bash", **payload}
+    return wired("Notification", category="task", title="Background task", payload=told)
+
+
+def test_how_a_command_in_the_background_ended_stands_at_its_call() -> None:
+    rows = (
+        asked("c", '{"command": "make", "run_in_background": true}'), in_background("c", "bash-1"),
+        asked("o", '{"task_id": "bash-1"}', "TaskOutput"), in_background("o", "bash-1"),
+        notified("bash-1", exit_code=3), notified("bash-2", exit_code=4), notified("bash-1"),
+    )  # fmt: skip
+    events = read(SESSION, written(*rows))
+
+    assert [(r.call_id, r.exit_code) for r in of(ToolResult, events) if r.late] == [("c", 3)]
+    assert len(of(Notice, events)) == 3, "and the CLI's words of it stay"
+    fold = Fold()
+    for event in events:
+        fold.add(event)
+    told = fold.transcript("x", "x", ()).main.steps
+    assert [s.result.exit_code for s in told if s.result] == [3, None]
+
+
+def test_a_prompt_that_the_cli_gives_itself_is_injected() -> None:
+    own = "<system-reminder>Background tasks have completed.</system-reminder>"
+    rows = [wired("TurnBegin", user_input=told) for told in (own, "go")]
+    said = of(Message, read(SESSION, written(*rows)))
+
+    assert [one.injected for one in said] == [True, False]
 
 
 @beside

@@ -13,8 +13,6 @@ from kbsite.model.usage import Usage
 
 _FILES = ("inlineData", "fileData")
 _BESIDE = frozenset({"text", "thought", "thoughtSignature"})
-_LIMIT = 1_000_000_000
-"""An exit code beyond it is none."""
 
 
 class Speech(Struct, frozen=True):
@@ -97,13 +95,6 @@ def answer(part: Mapping[str, object]) -> Answer:
         failed="error" in held and "output" not in held,
         images=tuple(filter(None, pictures)),
     )
-
-
-def exit_code(value: object) -> int | None:
-    """A number that a process ended with; None if it is none."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if abs(value) < _LIMIT else None
 
 
 def tokens(told: Mapping[str, object], keys: tuple[str, str, str, str, str]) -> Usage:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.cursor.vocabulary import KINDS, SUFFIX
-from kbsite.harnesses.lines import dump, mapping, number, text, timestamp
+from kbsite.harnesses.lines import dump, exit_code, mapping, number, text, timestamp
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Edit, Event, ToolCall, ToolKind, ToolResult
 
@@ -116,13 +116,12 @@ def _edits(told: _Told, arguments: Mapping[str, object]) -> tuple[Edit, ...]:
 def _result(row: Row, told: _Told, call_id: str) -> ToolResult:
     outcome, body = _body(told.result)
     output, key = _output(body)
-    code = body.get("exitCode")
     return row.event(
         ToolResult,
         call_id=call_id,
         output=output,
         is_error=outcome != "success" if outcome else None,
-        exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+        exit_code=exit_code(body.get("exitCode")),
         seconds=_seconds(row, body),
         recorded=_recorded(told, body, outcome, key),
     )

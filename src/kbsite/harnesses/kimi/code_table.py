@@ -24,7 +24,7 @@ BOOKKEEPING = {
     "tools.register_user_tool", "tools.unregister_user_tool",
     "plan_mode.enter", "plan_mode.exit", "plan_mode.cancel", "plan.revision",
     "swarm_mode.enter", "swarm_mode.exit", "tower_mode.enter", "tower_mode.exit",
-    "task.started", "task.terminated", "task.waitDelivered",
+    "task.started", "task.waitDelivered",
     "interaction.request", "interaction.resolved",
     "cron.add", "cron.cursor", "cron.delete",
     "goal.update", "goal.clear", "goal.account_usage", "goal.continuation",

@@ -21,7 +21,7 @@ from kbsite.harnesses.kimi.code_counts import Counts
 from kbsite.harnesses.kimi.code_table import QUIET_ENDS, TRACES
 from kbsite.harnesses.kimi.notes import retried
 from kbsite.harnesses.kimi.vocabulary import called
-from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, count, exit_code, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     Event,
@@ -222,6 +222,21 @@ class _Reader(Struct):
         started = self.starts.started(replace(row, agent=parent), child, call_id, title)
         return row.told(started, "subagent.spawned")
 
+    def task_ended(self, row: Row, held: Held) -> Iterator[Event]:
+        """How a command ended that ran in the background, and the last that it printed."""
+        info = mapping(held.get("info"))
+        call_id, printed = text(info.get("parentToolCallId")), text(held.get("outputTail"))
+        if call_id and info.get("kind") == "process":
+            yield ToolResult(
+                call_id=call_id,
+                output="",
+                exit_code=exit_code(info.get("exitCode")),
+                late=True,
+                recorded={"outputTail": printed} if printed else "",
+                **row.where(),
+            )
+        yield row.trace("task.terminated")
+
     def failed(self, row: Row, held: Held) -> Iterator[Event]:
         told = [f"Sub-agent {text(held.get('subagentId'))} failed", text(held.get("error"))]
         yield row.notice(Topic.ERROR, ": ".join(filter(None, told)))
@@ -293,6 +308,7 @@ _HANDLERS: dict[str, _Handler] = {
     "usage.record": _Reader.usage,
     "subagent.spawned": _Reader.spawned,
     "subagent.failed": _Reader.failed,
+    "task.terminated": _Reader.task_ended,
     "turn.ended": _Reader.turn_ended,
     "turn.cancel": _Reader.cancelled,
     "turn.step.interrupted": _Reader.interrupted,

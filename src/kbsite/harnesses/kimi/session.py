@@ -19,7 +19,16 @@ from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.calls import Calls
 from kbsite.harnesses.kimi.notes import btw, notification, retried
-from kbsite.harnesses.lines import Line, count, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.lines import (
+    Line,
+    count,
+    exit_code,
+    mapping,
+    number,
+    sequence,
+    text,
+    timestamp,
+)
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     AgentStart,
@@ -34,6 +43,9 @@ from kbsite.model.event import (
     Topic,
 )
 from kbsite.model.usage import Usage
+
+_REMINDER = "<system-reminder>"
+"""How a prompt begins that the CLI gives itself: that commands in the background have ended."""
 
 Payload = Mapping[str, object]
 
@@ -66,6 +78,8 @@ class _Reader(Struct):
     counted: Counter[str] = field(default_factory=Counter)
     steps: dict[str, int] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
+    tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The agents and calls that started commands in the background, by what those are called."""
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         begun = not self.agent
@@ -114,7 +128,9 @@ class _Reader(Struct):
     def turn_begin(self, row: Row, payload: Payload) -> Iterator[Event]:
         self.steps.pop(row.agent, None)
         self.broken.discard(row.agent)
-        return row.told(content.asked(row, payload.get("user_input")), "TurnBegin")
+        asked = payload.get("user_input")
+        own = content.gathered(asked).text.startswith(_REMINDER)
+        return row.told(content.asked(row, asked, injected=own), "TurnBegin")
 
     def steer(self, row: Row, payload: Payload) -> Iterator[Event]:
         return row.told(content.asked(row, payload.get("user_input")), "SteerInput")
@@ -159,6 +175,9 @@ class _Reader(Struct):
         value = mapping(payload.get("return_value"))
         held = content.gathered(value.get("output"))
         yield from self.starts.answered(row, call_id, held.text)
+        for shown in map(mapping, sequence(value.get("display"))):
+            if shown.get("type") == "background_task":
+                self.tasks.setdefault(text(shown.get("task_id")), (row.agent, call_id))
         failed, told = value.get("is_error"), text(value.get("message"))
         yield ToolResult(
             call_id=call_id,
@@ -204,7 +223,14 @@ class _Reader(Struct):
         yield row.trace("CompactionEnd")
 
     def notification(self, row: Row, payload: Payload) -> Iterator[Event]:
+        """What the CLI tells the model; of a command in the background, how that ended."""
         yield notification(row, payload)
+        told = mapping(payload.get("payload"))
+        agent, call_id = self.tasks.get(text(told.get("task_id")), ("", ""))
+        code = exit_code(told.get("exit_code"))
+        if call_id and code is not None:
+            place = replace(row, agent=agent).where()
+            yield ToolResult(call_id=call_id, output="", exit_code=code, late=True, **place)
 
     def plan(self, row: Row, payload: Payload) -> Iterator[Event]:
         yield row.notice(Topic.NOTE, text(payload.get("content")))

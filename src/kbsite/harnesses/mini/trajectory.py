@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.lines import Line, dump, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, dump, exit_code, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.mini.answers import KINDS, answer, commands, contents, spent, words
 from kbsite.harnesses.rows import Place, Row, documents
 from kbsite.model.event import (
@@ -220,9 +220,7 @@ def _exit_code(extra: Mapping[str, object], output: str) -> int | None:
     code = extra.get("returncode")
     if code is None and (found := _CODE.match(output)):
         code = int(found[1])
-    if not isinstance(code, int) or isinstance(code, bool) or code == _NO_END:
-        return None
-    return code
+    return None if code == _NO_END else exit_code(code)
 
 
 def _end(row: Row, extra: Mapping[str, object]) -> Iterator[Event]:

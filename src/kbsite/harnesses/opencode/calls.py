@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses import tools
-from kbsite.harnesses.lines import dump, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.lines import dump, exit_code, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.opencode.row import Row
 from kbsite.harnesses.rows import STILL_RUNS
 from kbsite.model.event import (
@@ -119,17 +119,12 @@ def _result(part: Mapping[str, object], state: Mapping[str, object], row: Row) -
         call_id=text(part.get("callID")),
         output=output,
         is_error=failed,
-        exit_code=_exit_code(metadata),
+        exit_code=exit_code(metadata.get("exit", metadata.get("exitCode"))),
         seconds=None if start is None or end is None or end < start else (end - start) / 1000,
         images=tuple(found for file in files if (found := image(file))),
         recorded=_recorded(state, metadata, output, files),
         side_files=_side_files(metadata, output),
     )
-
-
-def _exit_code(metadata: Mapping[str, object]) -> int | None:
-    code = metadata.get("exit", metadata.get("exitCode"))
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def _recorded(
