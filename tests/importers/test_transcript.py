@@ -118,6 +118,11 @@ def test_what_the_last_of_several_turns_took_is_not_how_long_the_session_took(
     assert imported(written(tmp_path / "log.jsonl", turns)).run.elapsed_seconds is None
 
 
+def test_the_end_of_a_sub_agent_is_none_of_the_session(tmp_path: Path) -> None:
+    turns = rows({"toy": "start"}, {"toy": "end", "agent": "a"}, {"toy": "end"})
+    assert imported(written(tmp_path / "log.jsonl", turns)).run.elapsed_seconds == 7.0
+
+
 def test_what_is_asked_for_wins(tmp_path: Path) -> None:
     log = written(tmp_path / "log.jsonl")
     run = imported(log, model="m-2", problem="add", board="board-x", harness="toy").run

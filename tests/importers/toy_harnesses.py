@@ -37,6 +37,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
                 yield Finish(
                     source=record.source, at=at, ok=ok if isinstance(ok, bool) else None,
                     reason=text(row.get("reason")) or "end", seconds=7.0,
+                    agent=text(row.get("agent")),
                 )  # fmt: skip
             case _:
                 yield Message(source=record.source, at=at, role=Role.ASSISTANT, text=record.raw)

@@ -95,7 +95,7 @@ class Fold:
         self._models: dict[str, None] = {}
         self._session: Session | None = None
         self._finish: Finish | None = None
-        self._ended_once = False
+        self._ends = 0
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._main_file: str | None = None
@@ -118,7 +118,7 @@ class Fold:
         self._kinds[event.kind] += 1
         self._note_time(event.at)
         self._finish = still_ended(self._finish, event)
-        self._ended_once = self._ended_once or self._finish is not None
+        self._ends += self._finish is event
         match event:
             case TokenUse():
                 self._count(event)
@@ -308,8 +308,7 @@ class Fold:
         if source.file != self._main_file:
             anchor = f"f{_short(source.file)}-{anchor}"
         name = "", anchor
-        again = self._anchors.get(name, 0) + 1
-        self._anchors[name] = again
+        again = self._anchors[name] = self._anchors.get(name, 0) + 1
         return anchor if again == 1 else f"{anchor}x{again}"
 
     def _take_in_repeats(self) -> None:
@@ -334,15 +333,16 @@ class Fold:
         tokens = self._tokens.by_step(ledger, self._by_name(Usage))
         tree = _Tree(children, ledger.usages(), tokens)
         main = self._log("", tree, 0)
-        unlinked = [self._log(agent, tree, 0) for agent in self._top(tree)]
+        logs = (self._log(agent, tree, 0) for agent in self._top(tree))
         whole = Transcript(
             format=form,
             title=title,
             files=files,
             main=main,
-            unlinked=tuple(log for log in unlinked if log.steps),
+            unlinked=tuple(log for log in logs if log.steps),
             session=self._session,
             finish=self._finish,
+            ends=self._ends,
             models=tuple(self._models),
             usage=ledger.total,
             usage_told=ledger.told.known,
@@ -361,7 +361,7 @@ class Fold:
         """Whether the tokens leave out what the transcript says that there was."""
         if ledger.told.known:
             # A CLI tells its total at an end: not of what it went on with, and came to no end.
-            return self._ended_once and self._finish is None
+            return self._ends > 0 and self._finish is None
         unseen = any(child not in self._drafts for child in self._starts)
         return unseen and ledger.counted.known
 

@@ -18,7 +18,7 @@ from kbsite.errors import FULL, InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, LONGEST, Record, lines, parsed, records, spread
 from kbsite.importers.run_ids import begun_run, board_name
-from kbsite.model.event import Event, Finish, Malformed, Session
+from kbsite.model.event import Event, Malformed, Session
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -223,7 +223,7 @@ def copy(source: Path, to: Path) -> None:
 
 def told_seconds(shown: Transcript) -> float | None:
     """How long the session took, as the CLI tells it."""
-    if shown.finish is None or shown.kinds.get(Finish.kind, 0) > 1:
+    if shown.finish is None or shown.ends > 1:
         return None  # each of several ends tells of its own turn only
     return shown.finish.seconds
 

@@ -138,6 +138,8 @@ class Transcript(Struct, frozen=True, kw_only=True):
     finish: Finish | None
     """The CLI's last completion event, from a poorer file where the one shown has none; None if it
     wrote none anywhere, was killed, or went on after it and came to no end again."""
+    ends: int
+    """How often the session came to an end, in the file shown: sub-agents' ends are none of it."""
     models: tuple[str, ...]
     """The models that rows name, in order of appearance."""
     usage: Usage
