@@ -17,7 +17,7 @@ from kbsite.beside import beside, one_core
 from kbsite.fold.steps import Fold
 from kbsite.model.event import Message, Role, Source
 from kbsite.pages.item_row import items
-from kbsite.pages.long_text import LongTexts
+from kbsite.pages.long_text import Overflow
 from kbsite.pages.parts import Reading
 from kbsite.pages.rendered import LONG, Rendered
 from kbsite.pages.steps import Item
@@ -139,10 +139,10 @@ def test_items_and_their_long_texts_are_the_same_wherever_they_are_rendered(
     number: int, *, ahead: bool
 ) -> None:
     def told(*, beside_: bool) -> list[tuple[str, list[str]]]:
-        held, reading = row(number), Reading("run", lambda _: None, LongTexts())
+        held, reading = row(number), Reading("run", lambda _: None, Overflow())
         with closing(Rendered(held, reading, ahead=beside_)) as rendered:
             return [
-                (rendered.html(index), [text.page for text in reading.long_texts.take()])
+                (rendered.html(index), [text.page for text in reading.overflow.take()])
                 for index in range(number)
             ]
 
@@ -165,8 +165,8 @@ def test_items_are_rendered_here_where_there_is_no_room_for_those_of_a_copy(
     file: Callable[[], IO[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kbsite.pages.rendered.nameless", file)
-    held, reading = row(LONG), Reading("run", lambda _: None, LongTexts())
+    held, reading = row(LONG), Reading("run", lambda _: None, Overflow())
     with closing(Rendered(held, reading, ahead=True)) as rendered:
         html = [rendered.html(index) for index in range(LONG)]
     assert f"line {LONG} " in html[-1]
-    assert len({page.page for page in reading.long_texts.take()}) == LONG // 400
+    assert len({page.page for page in reading.overflow.take()}) == LONG // 400

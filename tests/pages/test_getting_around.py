@@ -18,7 +18,7 @@ from kbsite.pages import step_html
 from kbsite.pages.axes import Axes
 from kbsite.pages.filters import MOST, InPart, Named, filters
 from kbsite.pages.item_row import MOST_ROWS, items
-from kbsite.pages.long_text import LongTexts
+from kbsite.pages.long_text import Overflow
 from kbsite.pages.minimap import LEAST, minimap
 from kbsite.pages.parts import Part, Reading
 from kbsite.pages.pauses import with_pauses
@@ -195,7 +195,7 @@ def test_a_clock_that_is_set_back_is_told_once() -> None:
     steps = [said(1, 0.0), said(2, 100.0), said(3, 40.0), said(4, 45.0), said(5, 90.0)]
 
     assert pauses(steps) == [0.0, 100.0, -60.0, 0.0, 0.0]
-    reading = Reading("run", lambda _: None, LongTexts())
+    reading = Reading("run", lambda _: None, Overflow())
     back, pause = (step_html.item(item(steps[2], pause=told), reading) for told in (-60.0, 60.5))
     assert ('data-back="01:00"' in back, "data-pause" in back) == (True, False)
     assert ("data-back" in pause, 'data-pause="01:00"' in pause) == (False, True)

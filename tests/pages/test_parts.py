@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbsite.build import build
-from kbsite.pages.long_text import HEAD, TAIL, WHOLE, LongText, LongTexts
+from kbsite.pages.long_text import HEAD, TAIL, WHOLE, LongText, Overflow
 from kbsite.pages.part_lists import HERE, IN_LIST, told
 from kbsite.pages.parts import (
     FIRST_ELEMENTS,
@@ -128,7 +128,7 @@ def test_a_long_output_is_whole_on_a_page_of_its_own(folder: Path) -> None:
 @given(st.text(alphabet="ab\n", max_size=40), st.integers(0, 2 * WHOLE))
 def test_the_ends_of_a_long_text_are_its_ends(pattern: str, size: int) -> None:
     text = ((pattern or "x") * (size // max(1, len(pattern)) + 1))[:size]
-    texts = LongTexts()
+    texts = Overflow()
     ends = texts.ends(text, "L1")
     held = list(texts.take())
     if ends is None:
@@ -145,7 +145,7 @@ def test_the_ends_of_a_long_text_are_its_ends(pattern: str, size: int) -> None:
 
 
 def test_two_long_texts_of_a_step_have_pages_of_their_own() -> None:
-    texts = LongTexts()
+    texts = Overflow()
     first, second = texts.ends("x" * 20_000, "L1"), texts.ends("y" * 20_000, "L1")
 
     assert first is not None

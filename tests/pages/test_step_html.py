@@ -39,7 +39,7 @@ from kbsite.model.event import (
 from kbsite.model.usage import Usage
 from kbsite.pages.call_arguments import IN_A_LINE
 from kbsite.pages.item_row import LOOKED_AT, items
-from kbsite.pages.long_text import LongTexts
+from kbsite.pages.long_text import Overflow
 from kbsite.pages.parts import Reading
 from kbsite.pages.step_html import finish, item
 
@@ -64,7 +64,7 @@ def shown(events: Iterable[Event]) -> list[str]:
     fold = Fold()
     for event in events:
         fold.add(event)
-    reading = Reading("run", lambda _: None, LongTexts())
+    reading = Reading("run", lambda _: None, Overflow())
     return [item(held, reading) for held in items(fold.transcript("f", "F", ("session.jsonl",)))]
 
 

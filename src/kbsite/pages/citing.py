@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from kbsite.model.audit import Quote
 from kbsite.model.event import Source
-from kbsite.pages.long_text import LongText, LongTexts
+from kbsite.pages.long_text import LongText, Overflow
 from kbsite.pages.quotes import passage
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item
@@ -123,9 +123,10 @@ def _page(
 ) -> str | None:
     """The page of the long text that shows a passage; empty for the step; None where none does."""
     if item.anchor not in made:
-        texts = LongTexts()
-        html = item_html(item, structs.replace(reading, long_texts=texts))
-        made[item.anchor] = html, [one for one in texts.take() if isinstance(one, LongText)]
+        overflow = Overflow()
+        html = item_html(item, structs.replace(reading, overflow=overflow))
+        texts = [one for one in overflow.take() if isinstance(one, LongText)]
+        made[item.anchor] = html, texts
     html, held = made[item.anchor]
     if mark(html, [told])[1]:
         return ""

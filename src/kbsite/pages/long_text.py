@@ -1,6 +1,6 @@
-"""Long texts of a transcript: head and tail in place, the whole on a page of its own.
+"""What is too large for its step: a long text shows its ends, and has a page of its own.
 
-Large pictures have files of their own, too.
+A large picture has a file of its own, too.
 """
 
 from __future__ import annotations
@@ -58,13 +58,11 @@ class LargePicture(Struct, frozen=True):
     data: bytes
 
 
-class LongTexts(Struct):
-    """Collects the long texts of the steps that are rendered, for pages of their own.
-
-    And their large pictures, where a page does not hold all of a run.
-    """
+class Overflow(Struct):
+    """Collects the long texts and large pictures of the steps that are rendered."""
 
     in_one_file: bool = False
+    """Whether one page holds all of a run: pictures stay in their places then."""
     _held: list[LongText | LargePicture] = field(default_factory=list)
     _seen: dict[str, int] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ from kbsite.model.transcript import Transcript
 from kbsite.pages.citing import CitedSteps, cited_steps
 from kbsite.pages.coloured import Made
 from kbsite.pages.item_row import items
-from kbsite.pages.long_text import LargePicture, LongTexts
+from kbsite.pages.long_text import LargePicture, Overflow
 from kbsite.pages.page import INDEX, File, Renderer, run_path
 from kbsite.pages.readable import readable
 from kbsite.pages.rendered import Rendered
@@ -37,7 +37,7 @@ class Reading(Struct):
     run_id: str
     side_file: Callable[[str], str | None]
     """The address of a file that the CLI names."""
-    long_texts: LongTexts
+    overflow: Overflow
     files: tuple[str, ...] = ()
     """The names of the run's files, which a CLI may name."""
     quotes: tuple[tuple[int, Quote], ...] = ()
@@ -89,7 +89,7 @@ class Part(Struct, dict=True):
 def cut(
     transcript: Transcript, parts: list[Part], reading: Reading, renderer: Renderer
 ) -> Iterator[File]:
-    """The pages of all parts but the first, and of long texts; `parts` is filled on the way.
+    """The pages of all parts but the first, and what overflows; `parts` is filled on the way.
 
     A part that is what it was when the site was made the last time is not made again.
     """
@@ -154,12 +154,12 @@ def _made(
         size += len(html)
         elements += html.count("<") - html.count("</")
         if shown and (len(shown) == steps or size > room or elements > most):
-            reading.long_texts.drop(row[index].anchor)
+            reading.overflow.drop(row[index].anchor)
             break
         shown.append(html)
     part.items = row[part.start - 1 : part.start - 1 + len(shown)]
-    longs = [f"runs/{reading.run_id}/{text.page}" for text in reading.long_texts.held]
-    yield from _long(part, reading, renderer)
+    others = [f"runs/{reading.run_id}/{one.page}" for one in reading.overflow.held]
+    yield from _overflowing(part, reading, renderer)
     last = part.end >= len(row)
     if part.number == 1:
         part.html = "".join(shown)
@@ -168,16 +168,16 @@ def _made(
     values = {"title": f"steps {part.start} to {part.end}", "part": part, "html": "".join(shown)}
     values |= {"last": last, "before": Part(part.number - 1, 1), "after": Part(part.number + 1, 1)}
     html = readable(renderer.page("pages/part.html", path, values))
-    made = Made(_digest(row, part.start, len(part.items), reading), len(part.items), tuple(longs))
+    made = Made(_digest(row, part.start, len(part.items), reading), len(part.items), tuple(others))
     yield File(path, html, made=made)
 
 
-def _long(part: Part, reading: Reading, renderer: Renderer) -> Iterator[File]:
-    for text in reading.long_texts.take():
-        path = f"runs/{reading.run_id}/{text.page}"
-        if isinstance(text, LargePicture):
-            yield File(path, data=partial(bytes, text.data))
+def _overflowing(part: Part, reading: Reading, renderer: Renderer) -> Iterator[File]:
+    for one in reading.overflow.take():
+        path = f"runs/{reading.run_id}/{one.page}"
+        if isinstance(one, LargePicture):
+            yield File(path, data=partial(bytes, one.data))
             continue
-        values = {"title": "text", "held": text, "shown": reading.cited.text(text), "part": part}
+        values = {"title": "text", "held": one, "shown": reading.cited.text(one), "part": part}
         html = renderer.page("pages/long.html", path, values)
         yield File(path, readable(html))

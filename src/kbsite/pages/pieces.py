@@ -57,7 +57,7 @@ def _long(
     *,
     by_somebody: bool = False,
 ) -> str:
-    ends = reading.long_texts.ends(text, anchor, written=by_somebody)
+    ends = reading.overflow.ends(text, anchor, written=by_somebody)
     if ends is None:
         return _pre(shown(text), attributes)
     told = f"… {number_of(ends.left_out, 'more line')}"
@@ -129,7 +129,7 @@ def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False
             # What was there before stands further up: what is new can be read without it.
             shown = tuple(line for line in shown if line.sign != "-")
     stretches = list(_stretches(shown))
-    ends = reading.long_texts.diff_ends(shown, anchor)
+    ends = reading.overflow.diff_ends(shown, anchor)
     more = ""
     if ends is not None:
         near = [line for far, held in stretches if not far for line in held]
@@ -174,7 +174,7 @@ def images(pictures: Sequence[Image], anchor: str, reading: Reading) -> str:
 def _image(held: Image, anchor: str, reading: Reading) -> str:
     if len(held.data) > WHOLE and (found := texts.picture_file(held.media_type, held.data)):
         data, suffix = found
-        if address := reading.long_texts.picture(data, suffix, anchor):
+        if address := reading.overflow.picture(data, suffix, anchor):
             return texts.picture_apart(data, address)
     return texts.picture(held.media_type, held.data, held.url)
 

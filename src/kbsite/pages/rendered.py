@@ -20,7 +20,7 @@ LONG = 1_000
 """Items from which a second process is worth its start."""
 
 Told = tuple[str, list[LongText | LargePicture]]
-"""An item as HTML, and the texts of it that get pages of their own."""
+"""An item as HTML, and what was too large for its place in it."""
 
 
 class Rendered:
@@ -50,13 +50,13 @@ class Rendered:
             self._file.close()
 
     def html(self, index: int) -> str:
-        """An item, the one before or any that follows it; its long texts wait in `reading`."""
+        """An item, the one before or any that follows it; what overflows waits in `reading`."""
         item, cited = self._row[index], self._reading.cited
         told = self._from_file(index) if index >= self._half else None
         if told is None:
             return cited.shown(item.anchor, item_html(item, self._reading))
-        html, texts = told
-        self._reading.long_texts.put(texts)
+        html, large = told
+        self._reading.overflow.put(large)
         return cited.shown(item.anchor, html)
 
     def _from_file(self, index: int) -> Told | None:
@@ -78,17 +78,17 @@ class Rendered:
     def _second_half(self) -> bool:
         """Render it into the file; whether there was room for it."""
         assert self._file is not None
-        texts = self._reading.long_texts
-        waiting = list(texts.take())
+        overflow = self._reading.overflow
+        waiting = list(overflow.take())
         try:
             self._file.seek(0)
             self._file.truncate()
             for item in self._row[self._half :]:
                 html = item_html(item, self._reading)
-                pickle.dump((html, list(texts.take())), self._file, pickle.HIGHEST_PROTOCOL)
+                pickle.dump((html, list(overflow.take())), self._file, pickle.HIGHEST_PROTOCOL)
             self._file.flush()
         except OSError:
             return False
         finally:
-            texts.put(waiting)
+            overflow.put(waiting)
         return True

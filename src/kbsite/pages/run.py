@@ -23,7 +23,7 @@ from kbsite.pages.file_names import LARGE, raw_path
 from kbsite.pages.filters import chips, filters
 from kbsite.pages.grade import floors_of, grade, in_ms
 from kbsite.pages.logs import log_places, logs
-from kbsite.pages.long_text import LongTexts
+from kbsite.pages.long_text import Overflow
 from kbsite.pages.minimap import minimap
 from kbsite.pages.neighbours import Neighbours
 from kbsite.pages.noticed import depends as alarms_depend_on
@@ -231,7 +231,7 @@ def _exports(
 def _reading(stored: StoredRun, held: tuple[Proof, ...], *, in_one_file: bool) -> Reading:
     names = tuple(file.name for file in stored.files)
     side = partial(side_file, stored)
-    return Reading(stored.run.id, side, LongTexts(in_one_file), names, tuple(proven(held)))
+    return Reading(stored.run.id, side, Overflow(in_one_file), names, tuple(proven(held)))
 
 
 class _Addresses(Mapping[str, str]):
