@@ -29,8 +29,6 @@ def test_all_is_seen_as_it_is_in_the_same_order(
 ) -> None:
     monkeypatch.setattr(beside, "cores", lambda: cores)
     look = FirstLook(places, lambda _: 1_000)
-    look.join()
-    look.leave()
     seen = look()
 
     assert list(seen.applied({}).items()) == list(inputs(places, {}).items())

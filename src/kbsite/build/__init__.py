@@ -25,6 +25,7 @@ from kbsite.store.first_look import FirstLook
 from kbsite.store.inputs import Input, MostBytes, changed, changes, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
+from kbsite.store.shared_look import SharedLook
 from kbsite.store.spares import MARKER
 from kbsite.store.steady import moment, wait_past
 from kbsite.store.swapping import clear
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from kbsite.hiding import Hiding, Looked
     from kbsite.record import Memory
     from kbsite.store.rested import Difference
-    from kbsite.store.shared_look import SharedLook
 
 __all__ = ["REDACTION", "Built", "build", "override", "refuse_within"]
 
@@ -219,13 +219,15 @@ def _meanwhile(
     anew: bool,
 ) -> Standing:
     """What is to stand, but for the inputs; then what helps who looks at these, and who builds."""
+    shared = look if isinstance(look, SharedLook) else None
     try:
         now = Standing(
             program=dict(program(before.program, heard).files),
             settings=digest(settings, *denied_of(settings), feeds.installed()),
         )
+        if shared:
+            shared.join()
         if look:
-            look.join()
             _load_while(look.is_under_way)
             # Of a site that is made anew nothing of the last one is asked.
             if anew and before.program and look.is_under_way():
@@ -233,8 +235,8 @@ def _meanwhile(
 
                 recorded(settings.out, before.marker, now.code)
     finally:
-        if look:
-            look.leave()
+        if shared:
+            shared.leave()
     return now
 
 

@@ -16,7 +16,10 @@ from kbsite.store.rested import Difference
 
 
 class FirstLook:
-    """A look at all files that was begun; called, what it came to."""
+    """A look at all files that was begun; called, what it came to.
+
+    Nobody can help with it: names are read one after the other.
+    """
 
     def __init__(self, places: Collection[Path], most: MostBytes = any_bytes) -> None:
         self._waiting = beside(partial(inputs, places, {}, most=most))
@@ -24,12 +27,6 @@ class FirstLook:
     def is_under_way(self) -> bool:
         """Whether a copy is at it, and has nothing to tell yet."""
         return self._waiting.is_under_way()
-
-    def join(self) -> None:
-        """Do nothing: what reads all files is not divided."""
-
-    def leave(self) -> None:
-        """Do nothing: the copy asks this process nothing."""
 
     def __call__(self) -> Difference:
         """What it came to; it is looked here where no copy does it, or the copy failed."""
