@@ -118,7 +118,7 @@ def _seen(settings: Settings, hiding: Hiding, making: PageMaking, since: int) ->
     return in_doubt(held, read, vanished(held, settings.runs, hiding.folders or ()), since)
 
 
-def _refuse_lost(runs: Path, making: PageMaking) -> None:
+def _refuse_gone_meanwhile(runs: Path, making: PageMaking) -> None:
     """Raise InputError where all runs went while pages were made of them: these say so, and stay.
 
     As a disk goes that is taken off, or whose server does not answer.
@@ -219,7 +219,7 @@ def _publish(making: PageMaking, stood: Mapping[str, PageRecord], runs: Path) ->
 
     `stood` are the pages of that site, if this very code made it. InputError where `runs` went.
     """
-    _refuse_lost(runs, making)
+    _refuse_gone_meanwhile(runs, making)
     output, site = making.prepared.output, making.prepared.site
     if site.config.search:
         from kbsite import search
