@@ -69,7 +69,7 @@ def _filled(kind: type) -> Callable[[str], Any]:
     """Makes a value of a word that says something."""
 
     def read(word: str) -> Any:
-        if not word:
+        if not word.strip():
             raise argparse.ArgumentTypeError(EMPTY)
         return kind(word)
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.types import StringParamType
 
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns, printable
-from kbsite.filled import Filled, FilledPath
+from kbsite.filled import FilledPath, FilledText
 
 _COLOURS = {"good": "green", "bad": "red"}
 
@@ -92,16 +91,12 @@ def _option(one: Option) -> click.Option:
     )  # fmt: skip
 
 
-class _Text(Filled, StringParamType):
-    """A text that says something."""
-
-
 def _type(kind: type, choices: Sequence[str]) -> click.ParamType[Any]:
     if choices:
         return click.Choice(list(choices))
     if kind is Path:
         return FilledPath(path_type=Path)
-    return click.INT if kind is int else _Text()
+    return click.INT if kind is int else FilledText()
 
 
 def _help(command: Command) -> str:

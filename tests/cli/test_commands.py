@@ -271,7 +271,9 @@ def test_a_url_where_only_a_folder_can_be_makes_no_folder_called_like_it(
 
 EMPTY = [
     ["init", ""],
+    ["init", " "],
     ["build", "--out", ""],
+    ["build", "--out", "\t"],
     ["build", "--runs", ""],
     ["build", "--problems", ""],
     ["build", "--single-file", ""],
@@ -285,6 +287,7 @@ EMPTY = [
     ["audit", "show", ""],
     ["audit", "scan", "one", ""],
     ["audit", "queue", "--board", ""],
+    ["audit", "queue", "--board", " "],
     ["import", "transcript", "log.jsonl", "--out", ""],
     ["import", "transcript", "log.jsonl", "--out", "runs/demo", "--model", ""],
     ["import", "inspect", "runs", "--out", "runs/demo", "--sample", ""],

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.types import StringParamType
 
-from kbsite.errors import EMPTY
-from kbsite.filled import FilledPath
+from kbsite.errors import UsageError
+from kbsite.filled import FilledPath, FilledText
 from kbsite.model.config import Config
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
@@ -21,20 +20,7 @@ from kbsite.store.locations import place
 from kbsite.store.settings import Settings, config_path, read_settings
 
 
-class Text(StringParamType):
-    """A text that says something: an empty one would count as none that was given."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:  # whatever click's own has
-        """The text; BadParameter for an empty one."""
-        found = super().convert(value, param, ctx)
-        if not found.strip():
-            self.fail(EMPTY, param, ctx)
-        return found
-
-
-class Somewhere(StringParamType):
+class Somewhere(FilledText):
     """A folder of this machine, or a place in a bucket."""
 
     name = "place"
@@ -43,9 +29,7 @@ class Somewhere(StringParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:  # whatever click's own has
         """The path or the Location; BadParameter for nothing, UsageError for another URL."""
-        if value == "":
-            self.fail(EMPTY, param, ctx)
-        return place(value) if isinstance(value, str) else value
+        return place(super().convert(value, param, ctx)) if isinstance(value, str) else value
 
 
 class Folder(FilledPath):
@@ -79,7 +63,7 @@ class Seconds(click.FloatRange):
 FOLDER = Folder(file_okay=False, path_type=Path)
 THERE = Folder(exists=True, file_okay=False, path_type=Path)
 PLACE = Somewhere()
-TEXT = Text()
+TEXT = FilledText()
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 config_option = click.option(
@@ -89,8 +73,6 @@ config_option = click.option(
 
 def settings(config: Path | None, runs: Path | None = None) -> Settings:
     """The settings of kbsite.yaml; with --runs and no kbsite.yaml anywhere, the defaults."""
-    from kbsite.errors import UsageError
-
     try:
         return read_settings(config or config_path(Path.cwd()))
     except UsageError:

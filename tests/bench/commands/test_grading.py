@@ -30,18 +30,19 @@ def test_both_command_lines_know_the_same(shell: Shell) -> None:
         assert "Exit codes: 0" in text
 
 
+@pytest.mark.parametrize("empty", ["", " "], ids=["nothing", "blank"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_no_option_and_no_argument_takes_an_empty_value_for_the_folder_it_stands_in(
-    shell: Shell, home: Path, command: Command
+    shell: Shell, home: Path, command: Command, empty: str
 ) -> None:
     before = sorted(home.rglob("*"))
     words = [one.choices[0] if one.choices else "mine.py" for one in command.arguments]
-    asked = [[*words, f"--{one.name}", ""] for one in command.options if one.kind is not bool]
-    asked += [[*words[:at], "", *words[at + 1 :]] for at in range(len(words))]
+    asked = [[*words, f"--{one.name}", empty] for one in command.options if one.kind is not bool]
+    asked += [[*words[:at], empty, *words[at + 1 :]] for at in range(len(words))]
     for one in asked:
         code, out, err = shell(command.name, *one)
         assert (code, out) == (2, ""), one
-        assert any(told in err for told in ("empty, as a variable", "invalid", "''")), err
+        assert any(told in err for told in ("empty, as a variable", "invalid", "''", "' '")), err
 
     assert sorted(home.rglob("*")) == before
 
