@@ -7,6 +7,11 @@ from collections.abc import Mapping
 
 from kbsite.model.event import ToolCall
 
+COMMAND_KEYS = ("command", "cmd", "code")
+"""Keys of a call's arguments under which its command stands."""
+_MAYBE = ("script", "input")
+"""Keys under which that of some CLIs stands; of others it is what a command that runs is told, so
+pages show it as an argument."""
 _TOLD_WITH_SHELL = "command_execution"
 """What Codex calls a command on its stdout. Another CLI's agent that asks for a shell within its
 own is left there when that shell ends."""
@@ -27,7 +32,7 @@ def command_text(call: ToolCall) -> str:
     given = call.arguments
     if isinstance(given, str):
         return given
-    for key in ("command", "cmd", "code", "script", "input"):
+    for key in (*COMMAND_KEYS, *_MAYBE):
         value = given.get(key)
         if isinstance(value, str):
             return _in_shell(value) if call.tool == _TOLD_WITH_SHELL else value

@@ -15,6 +15,7 @@ from itertools import chain
 import msgspec
 from msgspec import Struct
 
+from kbsite.fold.commands import COMMAND_KEYS
 from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Unknown
 from kbsite.model.transcript import AgentLog, Step
 from kbsite.pages.in_diff import is_in_diffs
@@ -191,7 +192,7 @@ def _command_key(call: ToolCall) -> str | None:
     """The name of the command among a call's arguments, where its head does not show it whole."""
     if call.tool_kind is not ToolKind.RUN or isinstance(call.arguments, str):
         return None
-    for key in ("command", "cmd", "code"):
+    for key in COMMAND_KEYS:
         command = call.arguments.get(key)
         if isinstance(command, str) and command not in ("", call.summary):
             return key
