@@ -37,7 +37,7 @@ def run(given: Given, front: Front) -> int:
 
     if given.get("check") == "session":
         require(sessions=True)
-    prefix = (given.get("prefix") or default_prefix(Path.cwd())).absolute()
+    prefix = (given.get("clis") or default_prefix(Path.cwd())).absolute()
     lock = read_lock()
     with front.progress("looking what is installed") as told:
         became = install(given["cli"], prefix, told, lock)
@@ -136,14 +136,14 @@ INSTALL = Command(
         "not at all, so that a call that was broken off is simply repeated. Node comes from npm, "
         "too, and needs any npm to begin with. Then each is asked for its version. Without CLI, "
         "all of them.\n\n"
-        "The folder is .clis beside kbsite.yaml, or what KBSITE_CLIS or --prefix says.\n\n"
+        "The folder is .clis beside kbsite.yaml, or what KBSITE_CLIS or --clis says.\n\n"
         "Exit codes: 0 all are there, 1 one is not what it has to be, 2 wrong use, 3 one could "
         "not be installed."
     ),
     examples=("install", "install claude codex", "install --check session"),
     arguments=(Argument(name="cli", several=True),),
     options=(
-        Option(name="prefix", kind=Path, help="Folder that they are installed in."),
+        Option(name="clis", kind=Path, help="Folder that they are installed in."),
         Option(
             name="check", choices=tuple(_CHECKED),
             help="What is tried of each: `version` without it, `none` for what was installed "

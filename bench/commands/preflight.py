@@ -50,7 +50,7 @@ def _asked(given: Given) -> tuple[list[Wanted], Tools]:
     from bench.installing import default_prefix
     from bench.preflight import tools_here
 
-    clis = (given.get("prefix") or default_prefix(Path.cwd())).absolute()
+    clis = (given.get("clis") or default_prefix(Path.cwd())).absolute()
     if given["sweep"]:
         wanted, providers, sandbox = _of_sweep(given)
         return wanted, tools_here(clis, providers, given.get("sandbox") or sandbox)
@@ -160,7 +160,7 @@ PREFLIGHT = Command(
         Option(name="live", kind=bool, help="Ask the real model for one answer, too."),
         Option(name="sandbox", choices=("bubblewrap", "namespaces", "none"),
                help="What holds sessions; else the best that works here."),
-        Option(name="prefix", kind=Path, help=INSTALLED),
+        Option(name="clis", kind=Path, help=INSTALLED),
         Option(name="json", kind=bool, help="Print data instead of a table."),
     ),
     run=run,

@@ -52,7 +52,7 @@ def default_prefix(start: Path) -> Path:
 def install_command(prefix: Path, *ids: str) -> str:
     """What installs CLIs into a folder: it is named where it is not the usual one."""
     usual = prefix.absolute() == default_prefix(Path.cwd())
-    where = [] if usual else ["--prefix", shlex.quote(str(prefix))]
+    where = [] if usual else ["--clis", shlex.quote(str(prefix))]
     return " ".join(["kbsite bench install", *ids, *where])
 
 

@@ -39,7 +39,7 @@ def test_a_row_tells_of_each_cli_whether_it_is_installed(tmp_path: Path) -> None
     assert (seen["claude"].state, seen["claude"].seen) == (State.YES, "installed, 3 MB")
     assert seen["claude"].name == f"claude {lock.clis['claude'].version}"
     assert seen["codex"].state is State.NO
-    assert seen["codex"].cure == f"kbsite bench install codex --prefix {tmp_path}"
+    assert seen["codex"].cure == f"kbsite bench install codex --clis {tmp_path}"
     assert not any(one.forbids for one in seen.values())
 
 
@@ -53,7 +53,7 @@ def test_a_cli_without_its_node_cannot_start(tmp_path: Path) -> None:
 def test_without_any_cli_no_run_can_be_made(tmp_path: Path) -> None:
     seen = rows(tmp_path)
     assert seen["CLIs"].forbids
-    assert seen["CLIs"].cure == f"kbsite bench install --prefix {tmp_path}"
+    assert seen["CLIs"].cure == f"kbsite bench install --clis {tmp_path}"
 
 
 def test_clis_are_looked_for_where_they_usually_are(

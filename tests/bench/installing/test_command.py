@@ -47,7 +47,7 @@ def test_the_table_as_json(prefix: Path) -> None:
 
 
 def test_another_folder_can_be_named(prefix: Path, tmp_path: Path) -> None:
-    assert run("alpha", "--prefix", str(tmp_path / "other")).exit_code == 0
+    assert run("alpha", "--clis", str(tmp_path / "other")).exit_code == 0
     assert (tmp_path / "other/alpha/1.0.0").is_dir()
     assert not prefix.exists()
 

@@ -67,7 +67,7 @@ def lines(done: Result) -> list[list[str]]:
 
 
 def test_each_contender_of_a_sweep_has_a_row(host: Host, sweep: str, tmp_path: Path) -> None:
-    done = run(sweep, "--script", "none", "--prefix", str(tmp_path / "clis"))
+    done = run(sweep, "--script", "none", "--clis", str(tmp_path / "clis"))
     assert done.exit_code == 1
     first, *rows = lines(done)
     assert first == ["contender", "provider", *CHECKS, "tried"]
@@ -166,7 +166,7 @@ def test_a_session_is_told_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_real_clis_play_a_script_in_the_sandbox() -> None:
     """Claude Code and Codex, as they are installed."""
-    done = run("--harness", "claude", "--harness", "codex", "--prefix", str(CLIS), "--json")
+    done = run("--harness", "claude", "--harness", "codex", "--clis", str(CLIS), "--json")
     rows = json.loads(done.stdout)
     assert done.exit_code == 0, done.stdout
     for row in rows:

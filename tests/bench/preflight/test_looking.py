@@ -71,7 +71,7 @@ def test_a_harness_that_nobody_knows() -> None:
 def test_a_cli_that_is_not_installed() -> None:
     found = one(tools(installed=False))
     assert found["installed"].state is State.WRONG
-    assert found["installed"].cure == "kbsite bench install claude --prefix /clis"
+    assert found["installed"].cure == "kbsite bench install claude --clis /clis"
     assert found["model"].state is State.FINE, "the rest is looked at all the same"
 
 

@@ -164,7 +164,7 @@ def test_nodes_of_an_engine_may_have_what_this_host_lacks(
     monkeypatch.setattr(conduct, "drive", lambda *_, **__: dict.fromkeys(State, 0))
     code, _, err = shell("sweep", "run", "night.yaml")
     assert code == 0
-    assert "kbsite bench install codex --prefix /clis (on this host)" in err
+    assert "kbsite bench install codex --clis /clis (on this host)" in err
     assert "this host alone was looked at; nodes of slurm may differ" in err
 
 
