@@ -69,3 +69,10 @@ def test_steps_that_are_not_there_have_the_room_that_they_had_before_the_script_
     heights = re.findall(r"STEP_HEIGHT = (\d+);", (STATIC / "run" / "parts.js").read_text("utf-8"))
 
     assert heights == re.findall(r"reserve\(([1-9]\d*)\)", BOOT)
+
+
+def test_a_click_waits_for_the_script_where_that_copies_the_address_of_the_link() -> None:
+    """The first script stands in the page itself, and shares no file with the one that copies."""
+    (links,) = re.findall(r'PERMALINKS = ("[^"]+");', (STATIC / "each/copying.js").read_text())
+
+    assert BOOT.count(f"place.matches({links})") == 1
