@@ -28,9 +28,8 @@ class Option:
     help: str
     kind: type = str
     """str, int, Path or bool; a bool is a switch that is off."""
-    default: object = None
     several: bool = False
-    """Whether it may be given several times; what comes is a tuple then."""
+    """Whether it may be given several times; what comes is a sequence then, or None for none."""
     choices: tuple[str, ...] = ()
     metavar: str = ""
 
@@ -42,7 +41,7 @@ class Argument:
     name: str
     kind: type = str
     several: bool = False
-    """Any number of them, none too; what comes is a tuple then."""
+    """Any number of them, none too; what comes is a sequence then."""
     choices: tuple[str, ...] = ()
 
 

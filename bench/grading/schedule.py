@@ -16,9 +16,6 @@ NEAR = 0.05
 BATCHED = 0.4
 """Share of calls that are made in batches, at least: the last batch is whole."""
 
-FEWEST_CALLS = 8
-"""Below that there is no room for a batch beside single calls."""
-
 
 @dataclass(frozen=True, slots=True)
 class Move:

@@ -28,14 +28,13 @@ from typing import Any
 MAGIC_DOWN = b"kbgo"
 MAGIC_UP = b"kbdn"
 
-DOWN = struct.Struct("<4sHHII8s40s")
+MOST_SLOTS = 40
+DOWN = struct.Struct(f"<4sHHII8s{MOST_SLOTS}s")
 """To the worker: magic, command, number of slots, shape, bytes of payload that follow, nonce,
-slots."""
+slots, each as a byte."""
 
 UP = struct.Struct("<4sHHQQQ8s24x")
 """From the worker: magic, status, operation, event ns, host ns, processor ns, nonce."""
-
-MOST_SLOTS = 40
 
 HELLO, EMPTY, HOLD, FILES, SHAPE, SETUP, CALL, TRACE = range(1, 9)
 """Commands: open the arena, run nothing, keep the device busy with nothing, take the solution, lay

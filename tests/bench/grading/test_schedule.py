@@ -9,9 +9,12 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.grading.schedule import BATCHED, FEWEST_CALLS, STRESS, Move, schedule
+from bench.grading.schedule import BATCHED, STRESS, Move, schedule
 
 CASES = ("ordinary", "outliers", "tiny")
+
+FEWEST_CALLS = 8
+"""Below that there is no room for a batch beside single calls."""
 
 
 def drawn(calls: int, slots: int = 12, seed: int = 1) -> list[Move]:
