@@ -219,7 +219,7 @@ def test_a_column_counts_contenders_and_not_attempts() -> None:
 
     assert made.columns[0].tally == Tally(attempted=2, passed=1, missing=2)
     assert made.columns[1].tally == Tally(attempted=1, passed=1, missing=3)
-    assert made.attempts == 6
+    assert made.run_count == 6
 
 
 def test_contenders_with_the_same_label_keep_their_own_numbers() -> None:
@@ -258,7 +258,7 @@ def test_a_problem_that_the_deck_names_twice_is_one_column() -> None:
     made = board(config("p", "q", "p"), [attempt("a")])
 
     assert [column.problem for column in made.columns] == ["p", "q"]
-    assert made.attempts == 1
+    assert made.run_count == 1
 
 
 # Order.
@@ -325,7 +325,7 @@ def test_a_run_unlike_the_others_is_refused_with_both_values(odd: Attempt, reaso
     made = board(config("p", "q"), [odd, *MOST])
 
     assert [(refusal.run_id, refusal.reason) for refusal in made.refused] == [("x", reason)]
-    assert made.attempts == 2
+    assert made.run_count == 2
 
 
 def test_all_reasons_of_a_refusal_are_named() -> None:
@@ -349,7 +349,7 @@ def test_what_the_board_says_wins_over_what_most_of_the_runs_had() -> None:
     odd = attempt("x", hardware="cpu", budget=90)
     made = board(config(hardware="cpu", budget=90), [odd, *MOST])
 
-    assert (made.hardware, made.budget_seconds, made.attempts) == ("cpu", 90, 1)
+    assert (made.hardware, made.budget_seconds, made.run_count) == ("cpu", 90, 1)
     assert [refusal.run_id for refusal in made.refused] == ["a", "b"]
 
 
@@ -364,7 +364,7 @@ def test_runs_off_the_deck_do_not_decide_what_the_deck_was_made_on() -> None:
     strangers = [attempt(f"s{n}", problem="other", hardware="cpu", budget=1) for n in range(5)]
     made = board(config("p"), [*strangers, *MOST])
 
-    assert (made.hardware, made.budget_seconds, made.attempts) == ("gpu", 60, 2)
+    assert (made.hardware, made.budget_seconds, made.run_count) == ("gpu", 60, 2)
 
 
 def test_the_problem_as_it_is_today_wins_over_what_most_of_the_runs_had() -> None:
@@ -396,7 +396,7 @@ def test_runs_that_record_nothing_still_belong_together() -> None:
     made = board(config(), bare)
 
     assert (made.hardware, made.budget_seconds, made.problem_hashes) == (None, None, (None,))
-    assert made.attempts == 2
+    assert made.run_count == 2
 
 
 # Floors.
@@ -514,7 +514,7 @@ def test_a_board_of_no_runs_has_its_deck_and_floors() -> None:
     assert [column.tally for column in made.columns] == [
         Tally(attempted=0, passed=0, missing=0)
     ] * 2
-    assert (made.rows, made.refused, made.best, made.attempts) == ((), (), None, 0)
+    assert (made.rows, made.refused, made.best, made.run_count) == ((), (), None, 0)
     assert (made.audits_due, made.audits_done) == (0, 0)
     assert len(made.floors) == 1
 

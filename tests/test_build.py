@@ -525,7 +525,7 @@ def test_runs_of_a_board_that_nobody_declared_make_a_board_of_their_own(
     site = read(settings)
 
     assert [board.config.id for board in site.boards] == ["demo", "other"]
-    assert [board.attempts for board in site.boards] == [0, 1]
+    assert [board.run_count for board in site.boards] == [0, 1]
 
 
 def test_a_board_can_take_its_runs_from_folders_of_other_names(
@@ -536,7 +536,7 @@ def test_a_board_can_take_its_runs_from_folders_of_other_names(
     make_run(tmp_path / "runs" / "two", model="other")
     site = read(settings)
 
-    assert [(board.config.id, board.attempts) for board in site.boards] == [("demo", 2)]
+    assert [(board.config.id, board.run_count) for board in site.boards] == [("demo", 2)]
 
 
 def test_runs_of_a_folder_within_another_stand_on_the_board_that_names_it_alone(
@@ -547,7 +547,7 @@ def test_runs_of_a_folder_within_another_stand_on_the_board_that_names_it_alone(
     make_run(tmp_path / "runs" / "mine", model="other")
     site = read(settings)
 
-    attempts = [(board.config.id, board.attempts) for board in site.boards]
+    attempts = [(board.config.id, board.run_count) for board in site.boards]
     assert attempts == [("demo", 1), ("mine", 1)]
 
 

@@ -63,7 +63,7 @@ def left_out(site: Site, settings: Settings) -> Iterator[Finding]:
     on_boards: set[str] = set()
     for board in site.boards:
         on_boards.update(one.run_id for one in board.refused)
-        on_boards.update(one.run.id for _, _, cell in board.cells for one in cell.attempts)
+        on_boards.update(one.run.id for one in board.attempts)
         if board.refused and not board.rows:
             one = board.refused[0]
             all_of_them = f"all that it has, {number_of(len(board.refused), 'run')}"

@@ -141,12 +141,12 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
         *lines,
         *x_axis(bottom, top, ticks(top, (1, 2, 5), 10), score, EDGE),
     ]
-    unscored = board.attempts - sum(map(len, scored.values())) - _struck(board)
+    unscored = board.run_count - sum(map(len, scored.values())) - _struck(board)
     return BoardChart(
         title=title,
         note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
         f"{_beyond(board, scored)}"
-        f"{_left_out(unscored, board.attempts, *_without('score'))}{_taken_out(board)}",
+        f"{_left_out(unscored, board.run_count, *_without('score'))}{_taken_out(board)}",
         drawing=drawing(title, bottom + 22, shown) if rows else None,
         heads=heads,
         rows=tuple(rows),
@@ -238,8 +238,8 @@ def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_an
     points = _points(board, measure)
     title = f"Score against {measure.name}"
     missing = _left_out(
-        board.attempts - len(points) - _struck(board),
-        board.attempts,
+        board.run_count - len(points) - _struck(board),
+        board.run_count,
         *_without(f"score or no {measure.name}"),
     )
     return BoardChart(
@@ -258,8 +258,7 @@ def _points(board: Board, measure: Measure) -> list[tuple[Attempt, float, float]
     """The runs that have both, with what they took and their score."""
     return [
         (attempt, value, height)
-        for _, _, cell in board.cells
-        for attempt in cell.attempts
+        for attempt in board.attempts
         if (height := attempt.counted_score) is not None
         and _known(height)
         and (value := measure.of(attempt.run)) is not None
@@ -272,7 +271,7 @@ def spent(board: Board, measures: Sequence[Measure], score: Written) -> BoardCha
     found = {measure.name: _points(board, measure) for measure in measures}
     shown = [measure for measure in measures if found[measure.name]]
     told = {attempt.run.id for points in found.values() for attempt, _, _ in points}
-    runs = [one for _, _, cell in board.cells for one in cell.attempts if one.run.id in told]
+    runs = [one for one in board.attempts if one.run.id in told]
 
     def figure(run: Run, measure: Measure) -> Entry:
         value = measure.of(run)
@@ -368,12 +367,11 @@ def _without(what: str) -> tuple[str, str]:
 
 def _struck(board: Board) -> int:
     """Runs whose score a verdict takes out of the ranking."""
-    attempts = [attempt for _, _, cell in board.cells for attempt in cell.attempts]
-    return sum(_known(attempt.score) and not attempt.counts for attempt in attempts)
+    return sum(_known(one.score) and not one.counts for one in board.attempts)
 
 
 def _taken_out(board: Board) -> str:
-    return _left_out(_struck(board), board.attempts, *_STRUCK)
+    return _left_out(_struck(board), board.run_count, *_STRUCK)
 
 
 _STRUCK = ("is taken out by its verdict", "are taken out by their verdict")

@@ -97,7 +97,7 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
     }
     boards = "\n".join(
         f"* {_plain(board.config.title)}: {number_of(len(board.rows), 'contender')},"
-        f" {number_of(len(board.columns), 'problem')}, {number_of(board.attempts, 'run')}."
+        f" {number_of(len(board.columns), 'problem')}, {number_of(board.run_count, 'run')}."
         f" {board.config.represents.sentence}"
         for board in site.boards
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from math import isfinite
 
-from kbsite.model.board import Attempt, Board, Cell, Due, Row
+from kbsite.model.board import Board, Cell, Due, Row
 from kbsite.model.leaderboard import (
     FORMAT,
     Leaderboard,
@@ -24,7 +24,7 @@ from kbsite.model.standing import Standing
 
 def latest(board: Board) -> datetime | None:
     """When the latest run of a board began; None where that of none is known."""
-    times = (attempt.run.started for attempt in _attempts(board))
+    times = (attempt.run.started for attempt in board.attempts)
     return max(filter(None, times), default=None)
 
 
@@ -61,7 +61,7 @@ def listed_board(
         archived=config.archived,
         hardware=board.hardware,
         budget_seconds=board.budget_seconds,
-        runs=board.attempts,
+        runs=board.run_count,
         problems=tuple(
             ListedProblem(
                 id=column.problem, title=title_of(column.problem),
@@ -126,11 +126,6 @@ def _coverage(board: Board) -> Iterator[ListedCoverage]:
     for reason in (None, *Due):
         held = board.coverage(reason)
         yield ListedCoverage(reason=reason, done=held.done, due=held.due)
-
-
-def _attempts(board: Board) -> Iterator[Attempt]:
-    for _, _, cell in board.cells:
-        yield from cell.attempts
 
 
 def _finite(value: float | None) -> float | None:

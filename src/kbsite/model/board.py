@@ -222,7 +222,7 @@ class Board(Struct, frozen=True, kw_only=True):
     @property
     def imported(self) -> bool:
         """Whether all of its grades come from elsewhere."""
-        graded = [attempt.metrics for *_, cell in self.cells for attempt in cell.attempts]
+        graded = [attempt.metrics for attempt in self.attempts]
         return bool(graded) and all(metrics.origin is not None for metrics in graded)
 
     @property
@@ -239,7 +239,13 @@ class Board(Struct, frozen=True, kw_only=True):
                     yield row, column, cell
 
     @property
-    def attempts(self) -> int:
+    def attempts(self) -> Iterator[Attempt]:
+        """Every run on the board, cell by cell."""
+        for _, _, cell in self.cells:
+            yield from cell.attempts
+
+    @property
+    def run_count(self) -> int:
         """Number of runs on the board."""
         return sum(len(cell.attempts) for _, _, cell in self.cells)
 

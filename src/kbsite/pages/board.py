@@ -37,7 +37,7 @@ def pages(site: Site) -> Iterator[Page]:
 
 def are_apart(board: Board) -> bool:
     """Whether the charts of a board have a page of their own."""
-    return board.attempts > DRAWN
+    return board.run_count > DRAWN
 
 
 def board_depends(site: Site, board: Board) -> object:
@@ -54,7 +54,7 @@ def board_depends(site: Site, board: Board) -> object:
 
 def runs_of(board: Board) -> list[str]:
     """The ids of all runs that a board shows or refuses."""
-    runs = [attempt.run.id for _, _, cell in board.cells for attempt in cell.attempts]
+    runs = [attempt.run.id for attempt in board.attempts]
     return runs + [refusal.run_id for refusal in board.refused]
 
 

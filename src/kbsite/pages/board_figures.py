@@ -143,7 +143,7 @@ def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Mar
 
 def _drawn_of(site: Site, board: Board) -> str:
     """A digest of all that charts show; empty where that is not known."""
-    attempts = [attempt for _, _, cell in board.cells for attempt in cell.attempts]
+    attempts = list(board.attempts)
     if not all(site.rows_depend.get(attempt.run.id) for attempt in attempts):
         return ""
     return digest(

@@ -263,7 +263,7 @@ def _config(config: Config) -> Config:
 
 
 def _board(board: Board) -> PublishedBoard:
-    shown = {attempt.run.id for _, _, cell in board.cells for attempt in cell.attempts}
+    shown = {attempt.run.id for attempt in board.attempts}
     refused = {refusal.run_id for refusal in board.refused}
     floors = (floor for row in board.floors for floor in row.floors)
     told = tuple(floor for floor in floors if floor is not None and floor.run is None)

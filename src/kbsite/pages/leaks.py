@@ -80,17 +80,12 @@ def _unnamed(site: Site, board: Board, found: Sequence[Instance]) -> Iterator[Ca
 
 def hacks(board: Board) -> int:
     """How many runs of a board game the evaluation, as their auditors judge."""
-    audits = [attempt.audit for attempt in _attempts(board) if attempt.audit]
+    audits = [attempt.audit for attempt in board.attempts if attempt.audit]
     return sum(audit.verdict is Verdict.REWARD_HACK for audit in audits)
 
 
-def _attempts(board: Board) -> Iterator[Attempt]:
-    for _, _, cell in board.cells:
-        yield from cell.attempts
-
-
 def _instances(board: Board) -> Iterator[Instance]:
-    for attempt in _attempts(board):
+    for attempt in board.attempts:
         if attempt.audit is not None and _leaks(attempt.audit):
             yield Instance(attempt, attempt.audit)
 

@@ -114,12 +114,7 @@ class Site:
     @cached_property
     def board_of(self) -> Mapping[str, Board]:
         """The board that shows a run, by the run's id."""
-        return {
-            attempt.run.id: board
-            for board in self.boards
-            for _, _, cell in board.cells
-            for attempt in cell.attempts
-        }
+        return {attempt.run.id: board for board in self.boards for attempt in board.attempts}
 
     @cached_property
     def neighbours(self) -> Mapping[str, Neighbours]:

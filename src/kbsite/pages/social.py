@@ -50,7 +50,7 @@ def board_card(site: Site, board: Board) -> Iterator[File]:
     sizes = {
         "contender": len(board.rows),
         "problem": len(board.columns),
-        "run": board.attempts,
+        "run": board.run_count,
     }
     lines = [
         f"{best}: {_whose(board)}" if best else "no run has a score yet",
