@@ -134,6 +134,11 @@ class Earlier:
     why: str
     """What was wrong with it, or what is known now and was not then."""
 
+    @property
+    def counts(self) -> bool:
+        """Whether the run's score counted in the ranking."""
+        return _counts(self.verdict, self.effect)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
@@ -167,4 +172,8 @@ class Audit:
     @property
     def counts(self) -> bool:
         """Whether the run's score counts in the ranking."""
-        return (self.effect or self.verdict.effect) is Effect.COUNTS
+        return _counts(self.verdict, self.effect)
+
+
+def _counts(verdict: Verdict, effect: Effect | None) -> bool:
+    return (effect or verdict.effect) is Effect.COUNTS

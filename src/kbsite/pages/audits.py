@@ -10,7 +10,7 @@ from functools import partial
 from markupsafe import Markup
 from msgspec import Struct
 
-from kbsite.model.audit import Audit, Earlier, Effect, Verdict
+from kbsite.model.audit import Audit, Earlier, Verdict
 from kbsite.model.board import Board, Due
 from kbsite.pages import verdicts
 from kbsite.pages.coloured import Made
@@ -164,11 +164,7 @@ def corrections(site: Site) -> list[Correction]:
 def _replaced(stored: StoredRun, audit: Audit) -> Iterator[Correction]:
     laters: list[Earlier | Audit] = [*audit.history, audit]
     for earlier, later in zip(audit.history, laters[1:], strict=True):
-        yield Correction(stored, earlier, _counts(earlier), later.verdict, _counts(later))
-
-
-def _counts(held: Earlier | Audit) -> bool:
-    return (held.effect or held.verdict.effect) is Effect.COUNTS
+        yield Correction(stored, earlier, earlier.counts, later.verdict, later.counts)
 
 
 def _when(correction: Correction) -> tuple[datetime.date, str]:
