@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from math import isfinite
 
 from kbsite.model.board import Board, Cell, Due, Row
+from kbsite.model.counts import finite
 from kbsite.model.leaderboard import (
     FORMAT,
     Leaderboard,
@@ -102,7 +102,7 @@ def _row(board: Board, row: Row, standing: Standing, page_of: Callable[[str], st
 
 def _cell(problem: str, cell: Cell, page_of: Callable[[str], str]) -> ListedCell:
     shown = cell.shown
-    score = _finite(shown.score)
+    score = finite(shown.score)
     return ListedCell(
         problem=problem,
         run=shown.run.id,
@@ -112,7 +112,7 @@ def _cell(problem: str, cell: Cell, page_of: Callable[[str], str]) -> ListedCell
         cut=shown.run.cut,
         peak_fraction=score,
         interval=None if score is None else shown.metrics.interval,
-        ms=_finite(shown.metrics.ms),
+        ms=finite(shown.metrics.ms),
         counts=shown.counts,
         below_floor=cell.below_floor,
         verdict=shown.audit.verdict if shown.audit else None,
@@ -126,7 +126,3 @@ def _coverage(board: Board) -> Iterator[ListedCoverage]:
     for reason in (None, *Due):
         held = board.coverage(reason)
         yield ListedCoverage(reason=reason, done=held.done, due=held.due)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None

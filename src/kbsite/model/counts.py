@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor, log10
+from math import floor, isfinite, log10
 
 SMALLEST = 1e-9
 """From what on a small figure is written without an exponent: a smaller one is damage."""
+
+
+def finite(value: float | None) -> float | None:
+    """A figure that JSON can hold; None for others, which files of a damaged run may hold."""
+    return value if value is not None and isfinite(value) else None
 
 
 def small(value: float, digits: int = 2) -> str:

@@ -30,10 +30,10 @@ from kbsite.pages.page import (
     Page,
     Renderer,
     Site,
-    address,
     board_file,
     board_path,
     charts_path,
+    from_home,
     hardware_path,
     harness_path,
     model_path,
@@ -190,17 +190,13 @@ def _shortcuts(site: Site, board: Board) -> tuple[ListedLeak, ...]:
 
 
 def _listed(site: Site, board: Board, shortcuts: tuple[ListedLeak, ...]) -> ListedBoard:
-    page = _plain(board_path(board.config.id))
+    page = from_home(board_path(board.config.id))
     stand = standings_of(site, board)
     return listed_board(board, shortcuts, site.problem_title, _page_of, page, stand)
 
 
 def _page_of(run: str) -> str:
-    return _plain(run_path(run))
-
-
-def _plain(path: str) -> str:
-    return address(path, seen_from="").removeprefix("./")
+    return from_home(run_path(run))
 
 
 def _feed(site: Site) -> str:

@@ -9,18 +9,18 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from math import isfinite
 
 from msgspec import Struct, structs, to_builtins
 
 from kbsite.feeds.table import moment
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
+from kbsite.model.counts import finite
 from kbsite.model.listing import FORMAT, ListedRun, Listing
 from kbsite.model.status import Status
 from kbsite.pages import facts
 from kbsite.pages.kept_rows import Row
-from kbsite.pages.page import File, Site, address, attempt_of, heaviest, run_key, run_path
+from kbsite.pages.page import File, Site, attempt_of, from_home, heaviest, run_key, run_path
 from kbsite.standing import digest, plain
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text
@@ -203,10 +203,10 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
     run, attempt = stored.run, attempt_of(stored)
     spent = site.cost(run)
     number, count = site.places[run.id]
-    known = attempt.score is not None and isfinite(attempt.score)
+    known = finite(attempt.score) is not None
     return ListedRun(
         id=run.id,
-        page=address(run_path(run.id), seen_from="").removeprefix("./"),
+        page=from_home(run_path(run.id)),
         board=board_id(site, stored),
         on_board=run.id in site.board_of,
         problem=run.problem,
@@ -218,7 +218,7 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
         status=stored.metrics.status,
         peak_fraction=attempt.score if known else None,
         interval=stored.metrics.interval if known else None,
-        ms=_finite(stored.metrics.ms),
+        ms=finite(stored.metrics.ms),
         verdict=stored.audit.verdict if stored.audit else None,
         counts=attempt.counts,
         end_reason=run.end_reason,
@@ -296,7 +296,7 @@ def _row(site: Site, stored: StoredRun) -> list[object]:
         visible(run.effort or ""),
         visible(run.variant or ""),
         *scored(stored),
-        _finite(seconds),
+        finite(seconds),
         facts.duration(seconds),
         *site.places[run.id],
         int(run.id in site.board_of),
@@ -308,8 +308,4 @@ def scored(stored: StoredRun) -> tuple[float | None, str, str]:
     """A run's score, how it is written, and half its interval; None and nothing without one."""
     score, interval = attempt_of(stored).score, stored.metrics.interval
     half = (interval[1] - interval[0]) / 2 if score is not None and interval else None
-    return _finite(score), facts.score(score), "" if half is None else facts.margin(half, score)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
+    return finite(score), facts.score(score), "" if half is None else facts.margin(half, score)

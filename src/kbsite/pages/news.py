@@ -13,7 +13,7 @@ from kbsite.model.audit import Audit
 from kbsite.model.run import Run
 from kbsite.pages.audits import Correction, corrections
 from kbsite.pages.facts import came_to, in_short
-from kbsite.pages.page import Site, address, attempt_of, run_path
+from kbsite.pages.page import Site, attempt_of, from_home, run_path
 from kbsite.pages.social import base_url, canonical
 from kbsite.store.runs import StoredRun
 
@@ -97,7 +97,7 @@ def _page(site: Site, base: str, run: Run) -> str:
     """Its address: the one that the page names itself, or its file as long as it has none."""
     if base_url(site):
         return canonical(site, run_path(run.id))
-    return base + address(run_path(run.id), seen_from="").removeprefix("./")
+    return base + from_home(run_path(run.id))
 
 
 def _told_on(stored: StoredRun) -> datetime | None:

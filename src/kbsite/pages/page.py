@@ -380,6 +380,11 @@ def address(path: str, fragment: str = "", *, seen_from: str) -> str:
     return f"{up or './'}{_quoted(path)}" + (f"#{_quoted(fragment)}" if fragment else "")
 
 
+def from_home(path: str, fragment: str = "") -> str:
+    """The address of `path`, and a place in it, to put behind that of the site."""
+    return address(path, fragment, seen_from="").removeprefix("./")
+
+
 @lru_cache(maxsize=10_000)
 def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogateescape"), safe="/")

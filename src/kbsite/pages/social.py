@@ -14,7 +14,7 @@ from kbsite.model.counts import number_of
 from kbsite.model.run import Run
 from kbsite.pages import facts
 from kbsite.pages.home import audited_in_short, best_in_short
-from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of
+from kbsite.pages.page import INDEX, File, Page, Renderer, Site, attempt_of, from_home
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 
@@ -26,7 +26,7 @@ def base_url(site: Site) -> str:
 
 def published_at(site: Site, path: str) -> str:
     """The address that a file of the site will have."""
-    return base_url(site) + address(path, seen_from="").removeprefix("./")
+    return base_url(site) + from_home(path)
 
 
 def canonical(site: Site, page: str) -> str:

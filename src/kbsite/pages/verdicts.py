@@ -13,7 +13,7 @@ from kbsite.model.board import Attempt
 from kbsite.pages import listing
 from kbsite.pages.facts import in_short
 from kbsite.pages.leaks import leaks as board_leaks
-from kbsite.pages.page import File, Site, address, attempt_of, board_path, run_key
+from kbsite.pages.page import File, Site, attempt_of, board_path, from_home, run_key
 from kbsite.standing import digest
 from kbsite.store.runs import StoredRun
 from kbsite.text import visible
@@ -186,5 +186,5 @@ def _row(site: Site, row: Judged) -> list[object]:
         len(row.audit.quotes),
         row.proven,
         row.quoted,
-        address(*row.card, seen_from="").removeprefix("./") if row.card else "",
+        from_home(*row.card) if row.card else "",
     ]

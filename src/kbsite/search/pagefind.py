@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from kbsite.errors import MachineError
 from kbsite.pages.listing import filtered_by
-from kbsite.pages.page import INDEX, Site, address, board_path, problem_path, run_path
+from kbsite.pages.page import INDEX, Site, board_path, from_home, problem_path, run_path
 from kbsite.search.blocks import FOLDER
 from kbsite.search.words import TOOLS
 from kbsite.store.runs import StoredRun
@@ -250,17 +250,17 @@ def about_no_run(site: Site) -> Iterator[Indexed]:
     """The pages of boards and problems."""
     for board in site.boards:
         path = board_path(board.config.id)
-        yield Indexed(path, _from_top(path), board.config.title, {"board": board.config.id})
+        yield Indexed(path, from_home(path), board.config.title, {"board": board.config.id})
     for problem in sorted(site.problems):
         path = problem_path(problem)
-        yield Indexed(path, _from_top(path), site.problem_title(problem), {"problem": problem})
+        yield Indexed(path, from_home(path), site.problem_title(problem), {"problem": problem})
 
 
 def about(site: Site, stored: StoredRun) -> Indexed:
     """The page of a run."""
     path = run_path(stored.run.id)
     title = f"{site.problem_title(stored.run.problem)} by {stored.run.contender.label}"
-    return Indexed(path, _from_top(path), title, filtered_by(site, stored))
+    return Indexed(path, from_home(path), title, filtered_by(site, stored))
 
 
 def _pages_of(own: Indexed, out: Path) -> Iterator[Indexed]:
@@ -270,17 +270,12 @@ def _pages_of(own: Indexed, out: Path) -> Iterator[Indexed]:
         yield replace(own, file=own.file.removesuffix(INDEX) + held.name)
 
 
-def _from_top(path: str) -> str:
-    """The address of a page, seen from the folder of the site."""
-    return address(path, seen_from="").removeprefix("./")
-
-
 def _marked(text: str, page: Indexed) -> str:
     """A page with what Pagefind has to know of it."""
     told = {"at": page.at, "title": page.title}
     place = _PLACE.search(text) if Path(page.file).name.startswith("text-") else None
     if place:
-        told |= {"anchor": place[1], "whole": _from_top(page.file)}
+        told |= {"anchor": place[1], "whole": from_home(page.file)}
     lines = [_line("meta", name, value) for name, value in told.items()]
     lines += [_line("filter", _filter(*held), "1") for held in page.filters.items()]
     spaced = _TEXT.sub(_apart, _BLOCK.sub(r" \g<0>", _SPAN.sub("", TOOLS.sub("", text))))
