@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kbsite.harnesses.claude.results import image, result
+from kbsite.harnesses.claude.results import result
 from kbsite.harnesses.claude.tokens import of_message
 from kbsite.harnesses.claude.vocabulary import (
     CALL_BLOCKS,
@@ -19,6 +19,7 @@ from kbsite.harnesses.claude.vocabulary import (
 )
 from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.lines import dump, mapping, text
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
     Edit,
@@ -103,7 +104,7 @@ def _assistant_block(row: Row, block: Block, model: str) -> Iterator[Event]:
             yield row.event(Thought, text="", encrypted=True)
         case "image":
             yield row.event(
-                Message, role=Role.ASSISTANT, text="", images=(image(block),), model=model
+                Message, role=Role.ASSISTANT, text="", images=(picture_in(block),), model=model
             )
         case "fallback":
             told = f"Model: {_model(block, 'from')} → {_model(block, 'to')}"
@@ -156,7 +157,7 @@ def brought(
                 yield from _over(row, told)
             case "image":
                 yield row.event(
-                    Message, role=Role.USER, text="", images=(image(block),), injected=own
+                    Message, role=Role.USER, text="", images=(picture_in(block),), injected=own
                 )
             case "document":
                 yield _document(row, block, own=own)

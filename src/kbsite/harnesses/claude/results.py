@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, ToolResult
 
@@ -54,15 +55,9 @@ def shown(content: object) -> tuple[str, tuple[Image, ...]]:
     if not isinstance(content, list):
         return text(content), ()
     parts = [part if isinstance(part, dict) else {"type": "text", "text": part} for part in content]
-    images = tuple(image(part) for part in parts if part.get("type") == "image")
+    images = tuple(picture_in(part) for part in parts if part.get("type") == "image")
     words = (_words(part) for part in parts if part.get("type") != "image")
     return "\n".join(words), images
-
-
-def image(block: Mapping[str, object]) -> Image:
-    """The picture in a content block."""
-    held = mapping(block.get("source"))
-    return Image(text(held.get("media_type")), text(held.get("data")), text(held.get("url")))
 
 
 _READ = frozenset({

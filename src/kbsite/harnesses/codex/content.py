@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from kbsite.harnesses.lines import mapping, sequence, text
+from kbsite.harnesses.pictures import picture_at
 from kbsite.model.event import Image
 
 _TEXTS = {
@@ -73,10 +74,7 @@ def _is_injected(body: str, provenance: Mapping[str, object] | None) -> bool:
 def image(address: object) -> Image:
     """The picture of a data URL, or the one that an address or a path names."""
     url = text(mapping(address).get("url")) if isinstance(address, dict) else text(address)
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Image(head.removeprefix("data:").removesuffix(";base64"), data)
-    return Image("", "", url)
+    return picture_at(url)
 
 
 def joined(texts: Iterable[str]) -> str:

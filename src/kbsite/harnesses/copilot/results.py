@@ -9,6 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from kbsite.harnesses.lines import count, mapping, number, sequence, text
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Finish, Image, Scope, TokenUse, ToolResult
 from kbsite.model.usage import Usage
@@ -95,16 +96,11 @@ def _images(held: Mapping[str, object], assets: Mapping[str, Image]) -> tuple[Im
         mapping(block) for key in ("contents", _PICTURES) for block in sequence(held.get(key))
     ]
     found = (
-        assets.get(text(block.get("assetId"))) or image(block)
+        assets.get(text(block.get("assetId"))) or picture_in(block)
         for block in blocks
         if block.get("type") == "image"
     )
     return tuple(dict.fromkeys(found))
-
-
-def image(block: Mapping[str, object]) -> Image:
-    """A picture in a result, or one that a person attached."""
-    return Image(text(block.get("mimeType")), text(block.get("data")))
 
 
 def usage(told: Mapping[str, object]) -> Usage:

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kbsite.harnesses.copilot.results import Known, image, printed_end, result, shutdown, usage
+from kbsite.harnesses.copilot.results import Known, printed_end, result, shutdown, usage
 from kbsite.harnesses.copilot.vocabulary import (
     DELTA,
     INJECTED,
@@ -24,6 +24,7 @@ from kbsite.harnesses.copilot.vocabulary import (
     SETTINGS,
 )
 from kbsite.harnesses.lines import Line, count, dump, mapping, sequence, text, timestamp
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     AgentStart,
@@ -130,7 +131,7 @@ class _Reader(Struct):
             self.summaries += [row] if usage(used).known else []
             yield from _rest(kind, row, data)
         elif kind == "session.binary_asset":
-            self.assets[text(data.get("assetId"))] = image(data)
+            self.assets[text(data.get("assetId"))] = picture_in(data)
         else:
             yield from _rest(kind, row, data)
 
@@ -295,7 +296,7 @@ def _prompt(row: Row, data: Mapping[str, object]) -> Iterator[Event]:
     said, sent = text(data.get("content")), text(data.get("transformedContent"))
     before, found, after = sent.partition(said) if said else (sent, "", "")
     files = [mapping(item) for item in sequence(data.get("attachments"))]
-    images = tuple(image(file) for file in files if _is_image(file))
+    images = tuple(picture_in(file) for file in files if _is_image(file))
     own = text(data.get("source")) not in _PEOPLE
     if before.strip():
         yield row.injected(before.strip() if found else sent)

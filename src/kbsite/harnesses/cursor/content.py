@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.cursor.vocabulary import KINDS
 from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
-from kbsite.model.event import Event, Image, Message, Role, Thought
+from kbsite.model.event import Event, Message, Role, Thought
 
 
 def message(row: Row, role: Role) -> Iterator[Event]:
@@ -30,15 +31,9 @@ def _block(row: Row, block: Mapping[str, object], role: Role) -> Event:
         case "thinking":
             return row.event(Thought, text=text(block.get("thinking", block.get("text"))))
         case "image":
-            return row.event(Message, role=role, text="", images=(_image(block),))
+            return row.event(Message, role=role, text="", images=(picture_in(block),))
         case "tool_use":
             call_id = text(block.get("id"))
             return row.call(KINDS, text(block.get("name")), block.get("input"), call_id)
         case kind:
             return row.unknown(f"block:{text(kind)}", block)
-
-
-def _image(block: Mapping[str, object]) -> Image:
-    held = mapping(block.get("source")) or block
-    media_type = text(held.get("media_type", held.get("mimeType")))
-    return Image(media_type, text(held.get("data")), text(held.get("url")))

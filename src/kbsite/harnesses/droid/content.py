@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.lines import dump, mapping, sequence, text
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
     Event,
@@ -72,7 +73,7 @@ def _block(row: Row, said: Mapping[str, object], role: Role, block: Mapping[str,
         case "redacted_thinking":
             return row.event(Thought, text="", encrypted=True)
         case "image":
-            return row.event(Message, role=role, text="", images=(_image(block),))
+            return row.event(Message, role=role, text="", images=(picture_in(block),))
         case "document":
             told = f"Document attached: {text(block.get('title')) or 'without a title'}"
             return row.event(Notice, topic=Topic.NOTE, text=told, raw=dump(block))
@@ -101,7 +102,7 @@ def _result(row: Row, block: Mapping[str, object]) -> ToolResult:
     recorded: Mapping[str, object] | str = ""
     if isinstance(content, list):
         parts = [mapping(part) for part in content]
-        images = tuple(_image(part) for part in parts if part.get("type") == "image")
+        images = tuple(picture_in(part) for part in parts if part.get("type") == "image")
         output = "\n".join(text(part["text"]) for part in parts if "text" in part)
         odd = [part for part in sequence(content) if not _is_shown(mapping(part))]
         recorded = {"content": odd} if odd else ""
@@ -118,9 +119,3 @@ def _result(row: Row, block: Mapping[str, object]) -> ToolResult:
 
 def _is_shown(part: Mapping[str, object]) -> bool:
     return part.get("type") == "image" or "text" in part
-
-
-def _image(block: Mapping[str, object]) -> Image:
-    held = mapping(block.get("source")) or block
-    media_type = text(held.get("media_type", held.get("mediaType")))
-    return Image(media_type, text(held.get("data")), text(held.get("url")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,6 +11,7 @@ from msgspec import Struct, field
 
 from kbsite.harnesses.inspect import archive
 from kbsite.harnesses.lines import dump, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.pictures import picture_at
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
     Event,
@@ -47,7 +47,6 @@ _MEDIA = frozenset({"audio", "video", "document", "data"})
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 _REFERENCES = ("attachment://", "tc://")
 """What references to long texts begin with, in newer and in older logs."""
-_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
 _DEPTH = 32
 _SHORT = 64
 """Signs of a text that is compared as it is; of a longer one its digest is."""
@@ -219,9 +218,7 @@ def _served(row: Row, part: Held) -> Iterator[Event]:
 
 
 def _image(part: Held) -> Image:
-    url = text(part.get("image"))
-    data = _DATA_URL.fullmatch(url)
-    return Image(data[1], data[2]) if data else Image("", "", url)
+    return picture_at(text(part.get("image")))
 
 
 def _call(row: Row, item: object) -> Iterator[Event]:

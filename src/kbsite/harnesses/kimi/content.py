@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from kbsite.harnesses.lines import dump, mapping, number, sequence, text
+from kbsite.harnesses.pictures import picture_at
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, Message, Role, Thought, Trace, Unknown
 
-_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?,", re.DOTALL)
 _MEDIA = {"audio_url", "video_url"}
 _SAVED = re.compile(r"^output_path: (.+)$", re.MULTILINE)
 _PREVIEW = "\n[preview"
@@ -47,11 +47,7 @@ def gathered(content: object) -> Gathered:
 def image(block: Mapping[str, object]) -> Image:
     """The picture of an `image_url` block, inline or by its address."""
     held = block.get("image_url", block.get("imageUrl"))
-    url = text(mapping(held).get("url")) if isinstance(held, dict) else text(held)
-    head = _DATA_URL.match(url)
-    if head is None:
-        return Image("", "", url)
-    return Image(head[1], url[head.end() :])
+    return picture_at(text(mapping(held).get("url")) if isinstance(held, dict) else text(held))
 
 
 def asked(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.lines import count, mapping, number, sequence, text
+from kbsite.harnesses.pictures import picture_at
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, Message, Role, Scope, Thought, TokenUse, ToolKind
 from kbsite.model.usage import Usage
@@ -82,17 +83,10 @@ def contents(content: object) -> tuple[str, tuple[Image, ...], list[object]]:
         if isinstance(held.get("text"), str):
             told.append(text(held["text"]))
         elif (url := held.get("image_url")) is not None:
-            images.append(_image(text(mapping(url).get("url")) or text(url)))
+            images.append(picture_at(text(mapping(url).get("url")) or text(url)))
         else:
             odd.append(part)
     return "\n".join(told), tuple(images), odd
-
-
-def _image(url: str) -> Image:
-    head, found, data = url.partition(";base64,")
-    if head.startswith("data:") and found:
-        return Image(head.removeprefix("data:"), data)
-    return Image("", "", url)
 
 
 def commands(row: Row, said: Mapping[str, object]) -> list[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from kbsite.harnesses import tools
 from kbsite.harnesses.lines import dump, exit_code, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.opencode.row import Row
+from kbsite.harnesses.pictures import picture_at
 from kbsite.harnesses.rows import STILL_RUNS
 from kbsite.model.event import (
     AgentStart,
@@ -50,7 +53,6 @@ _TOLD = frozenset({
     "parentSessionId", "preview", "sessionId", "title", "todos", "truncated",
 })  # fmt: skip
 """Metadata that the call, its output or another field of the result tells as well."""
-_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
 _SAVED_TO = re.compile(r"^Full output saved to: (.+)$", re.MULTILINE)
 
 
@@ -154,9 +156,6 @@ def _side_files(metadata: Mapping[str, object], output: str) -> tuple[str, ...]:
 
 def image(file: Mapping[str, object]) -> Image | None:
     """A file part as a picture; None if it is none."""
-    media_type, url = text(file.get("mime")), text(file.get("url"))
-    data = _DATA_URL.fullmatch(url)
-    media_type = media_type or (data[1] if data else "")
-    if not media_type.startswith("image/"):
-        return None
-    return Image(media_type, data[2]) if data else Image(media_type, "", url)
+    found = picture_at(text(file.get("url")))
+    media_type = text(file.get("mime")) or found.media_type
+    return replace(found, media_type=media_type) if media_type.startswith("image/") else None

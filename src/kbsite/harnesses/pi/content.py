@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
     Event,
-    Image,
     Message,
     Role,
     Scope,
@@ -96,7 +96,7 @@ def blocks(
                 told = text(block.get("text"))
                 yield row.event(Message, role=role, text=told, injected=injected, model=model)
             case "image":
-                shown = (_image(block),)
+                shown = (picture_in(block),)
                 yield row.event(Message, role=role, text="", images=shown, injected=injected)
             case "thinking":
                 yield _thought(row, block)
@@ -178,7 +178,7 @@ def _result(row: Row, said: Mapping[str, object]) -> ToolResult:
         is_error=failed if isinstance(failed, bool) else None,
         exit_code=int(code[1]) if code and len(code[1]) < 10 else None,
         seconds=None if (took := count(said.get("durationMs"))) is None else took / 1000,
-        images=tuple(_image(part) for part in parts if part.get("type") == "image"),
+        images=tuple(picture_in(part) for part in parts if part.get("type") == "image"),
         recorded=_recorded(details, output, sequence(content)),
         side_files=_side_files(mapping(details)),
     )
@@ -218,7 +218,3 @@ def _by_hand(row: Row, said: Mapping[str, object]) -> Iterator[Event]:
         exit_code=held,
         side_files=_side_files(said),
     )
-
-
-def _image(block: Mapping[str, object]) -> Image:
-    return Image(text(block.get("mimeType")), text(block.get("data")))

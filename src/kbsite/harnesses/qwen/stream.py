@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.lines import Line, count, dump, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.qwen.results import shell_exit_code
 from kbsite.harnesses.qwen.vocabulary import KINDS, PASSING, SHELL
 from kbsite.harnesses.rows import Row, rows
@@ -106,7 +107,9 @@ class _Reader(Struct):
                 sealed = not thought and bool(block.get("signature"))
                 yield row.event(Thought, text=thought, encrypted=sealed)
             case "image":
-                yield row.event(Message, role=role, text="", images=(_image(block),), model=model)
+                yield row.event(
+                    Message, role=role, text="", images=(picture_in(block),), model=model
+                )
             case "tool_use":
                 yield self._call(row, block)
             case "tool_result":
@@ -129,7 +132,7 @@ class _Reader(Struct):
         output, images = text(content), tuple[Image, ...]()
         if isinstance(content, list):
             pictures = [part for part in content if mapping(part).get("type") == "image"]
-            images = tuple(_image(mapping(part)) for part in pictures)
+            images = tuple(picture_in(mapping(part)) for part in pictures)
             output = "\n".join(_words(part) for part in content if part not in pictures)
         failed = block.get("is_error")
         code = shell_exit_code(output) if call_id in self.shells else None
@@ -151,12 +154,6 @@ def _words(part: object) -> str:
 
 def _raw(part: object) -> str:
     return part if isinstance(part, str) else dump(part)
-
-
-def _image(block: Mapping[str, object]) -> Image:
-    held = mapping(block.get("source")) or block
-    media_type = text(held.get("media_type", held.get("mimeType")))
-    return Image(media_type, text(held.get("data")), text(held.get("url")))
 
 
 def _system(row: Row) -> Event:
