@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 LONGEST_S = 20.0
@@ -39,11 +38,3 @@ def version_of(program: Path) -> str:
     if done.returncode or not numbers:
         return f"ended with code {done.returncode} and told no version"
     return str(numbers[-1])
-
-
-def package(name: str) -> str | None:
-    """The version of an installed Python package, which is not imported; None without it."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

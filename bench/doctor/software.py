@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from bench.doctor.asking import found, package
+from bench.doctor.asking import found
 from bench.doctor.form import Here, Seen, State
+from bench.running.hosts import package_version
 
 OF_RUNS = ("aiohttp", "msgspec", "pyyaml")
 """Packages that a run needs."""
@@ -24,7 +25,7 @@ class Python:
 
     def look(self, here: Here) -> Iterator[Seen]:  # noqa: ARG002
         """Its version, and what runs need of it."""
-        missing = [one for one in OF_RUNS if package(one) is None]
+        missing = [one for one in OF_RUNS if package_version(one) is None]
         yield Seen(
             name=self.name, state=State.NO if missing else State.YES, needed=True,
             seen=f"{platform.python_version()} in {sys.prefix}"
@@ -41,7 +42,7 @@ class Torch:
 
     def look(self, here: Here) -> Iterator[Seen]:  # noqa: ARG002
         """The versions of torch and triton."""
-        torch, triton = package("torch"), package("triton")
+        torch, triton = package_version("torch"), package_version("triton")
         yield Seen(
             name=self.name, state=State.YES if torch else State.NO,
             seen=f"torch {torch}" if torch else "torch is not installed",
@@ -70,7 +71,7 @@ class Engines:
         """Ray, and submitit with Slurm."""
         extras = {"ray": "ray", "submitit": "slurm"}
         for name, program in self.programs.items():
-            version, place = package(name), found(program, (Path(sys.prefix, "bin"),))
+            version, place = package_version(name), found(program, (Path(sys.prefix, "bin"),))
             state = State.YES if version and place else State.PARTLY if version else State.NO
             seen = f"{name} {version}" if version else f"{name} is not installed"
             cure = "" if version else f"pip install 'kbsite[{extras[name]}]', for sweeps on it"

@@ -46,7 +46,7 @@ def host(gpu: Gpu | None) -> Host:
         driver=gpu.driver if gpu else None,
         cuda=cuda if gpu else None,
         torch=torch,
-        triton=_version("triton"),
+        triton=package_version("triton"),
         cpu=processor(),
         os=system(),
     )
@@ -105,7 +105,8 @@ def _nodes(minor: int) -> Iterator[Path]:
             yield path
 
 
-def _version(package: str) -> str | None:
+def package_version(package: str) -> str | None:
+    """The version of an installed Python package, which is not imported; None without it."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -127,7 +128,7 @@ def _torch() -> tuple[str | None, str | None]:
             if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
                 told[target.id] = value.value
     own, cuda = told.get("__version__"), told.get("cuda")
-    return str(own) if own else _version("torch"), str(cuda) if cuda else None
+    return str(own) if own else package_version("torch"), str(cuda) if cuda else None
 
 
 def _assigned(node: ast.stmt) -> tuple[ast.expr | None, ast.expr | None]:

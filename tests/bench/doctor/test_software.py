@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.doctor import asking, software, tools
-from bench.doctor.asking import found, package, version_of
+from bench.doctor.asking import found, version_of
 from bench.doctor.form import Here, Seen, State
 from bench.doctor.software import Engines, Python, Torch
 from bench.doctor.tools import Compilers, Profilers
+from bench.running.hosts import package_version
 
 HERE = Here(runs=Path("/nowhere"), environment={})
 
@@ -75,8 +76,8 @@ def test_programs_are_looked_for_on_path_and_where_they_usually_are(
 
 
 def test_installed_packages_are_told_without_an_import() -> None:
-    assert package("torch") is not None
-    assert package("no-such-package-anywhere") is None
+    assert package_version("torch") is not None
+    assert package_version("no-such-package-anywhere") is None
 
 
 def by_name(seen: list[Seen]) -> Mapping[str, Seen]:
@@ -84,7 +85,7 @@ def by_name(seen: list[Seen]) -> Mapping[str, Seen]:
 
 
 def packages(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
-    monkeypatch.setattr(software, "package", versions.get)
+    monkeypatch.setattr(software, "package_version", versions.get)
 
 
 def test_a_python_that_lacks_what_runs_need_forbids_them(monkeypatch: pytest.MonkeyPatch) -> None:

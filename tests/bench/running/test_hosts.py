@@ -123,7 +123,7 @@ def _torch_says(folder: Path, told: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     versions = {"torch": "2.9.1", "triton": "3.5.0"}
-    monkeypatch.setattr(hosts, "_version", versions.get)
+    monkeypatch.setattr(hosts, "package_version", versions.get)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_torch_was_built_for_is_what_its_own_file_says(
 
 def test_a_machine_without_torch_records_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "find_spec", lambda _: None)
-    monkeypatch.setattr(hosts, "_version", lambda _: None)
+    monkeypatch.setattr(hosts, "package_version", lambda _: None)
     bare = host(Gpu(name="x", memory_bytes=5, driver="1", devices=()))
     assert (bare.torch, bare.cuda) == (None, None)
 
