@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
 
-from bench.preflight.form import MODEL, Check, Row, State, Told, Wanted
+from bench.preflight.form import MODEL, Check, Row, State, Told, Wanted, not_tried
 from bench.preflight.looking import LOOKS
 from bench.preflight.tools import Tools, tools_here
 from bench.preflight.trying import LIVE, SESSION, Stage, live, scripted
@@ -64,20 +64,20 @@ _Found = dict[str, Check]
 
 def _session(one: Wanted, tools: Tools, stage: Stage | None, found: _Found) -> Check:
     if stage is None:
-        return _not_tried(SESSION, "nobody asked for it")
+        return not_tried(SESSION, "nobody asked for it")
     why = _keeps(found, stage.stop, "installed", "model")
-    return _not_tried(SESSION, why) if why else scripted(one, tools, stage)
+    return not_tried(SESSION, why) if why else scripted(one, tools, stage)
 
 
 def _live(one: Wanted, tools: Tools, trial: tuple[Trial, Event], found: _Found) -> Check:
     asked, stop = trial
     if not asked.live:
-        return _not_tried(LIVE, "nobody asked for it")
+        return not_tried(LIVE, "nobody asked for it")
     needed = [*LOOKS]
     if found[SESSION].state is State.WRONG:
         needed.append(SESSION)
     why = _keeps(found, stop, *needed)
-    return _not_tried(LIVE, why) if why else live(one, tools, stop)
+    return not_tried(LIVE, why) if why else live(one, tools, stop)
 
 
 def _keeps(found: _Found, stop: Event, *needed: str) -> str:
@@ -86,10 +86,6 @@ def _keeps(found: _Found, stop: Event, *needed: str) -> str:
         return "it was stopped before"
     lacking = [name for name in needed if found[name].state is not State.FINE]
     return f"first: {', '.join(lacking)}" if lacking else ""
-
-
-def _not_tried(name: str, why: str) -> Check:
-    return Check(name=name, state=State.NOT_TRIED, seen=why)
 
 
 @contextmanager

@@ -38,6 +38,11 @@ class Check:
         return f"{self.seen}; {self.cure}" if self.cure else self.seen
 
 
+def not_tried(name: str, why: str) -> Check:
+    """A check that was not made, and why."""
+    return Check(name=name, state=State.NOT_TRIED, seen=why)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """A contender that is to start."""

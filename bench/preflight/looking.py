@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.harnesses.form import Asked
 from bench.installing import install_command
-from bench.preflight.form import Check, State, Wanted
+from bench.preflight.form import Check, State, Wanted, not_tried
 from bench.preflight.tools import Tools
 from bench.providers import Dialect, key_of
 from bench.proxy.form import PORT
@@ -35,7 +35,7 @@ def version(wanted: Wanted, tools: Tools) -> Check:
     """Whether the CLI prints the version that is locked."""
     name = "version"
     if wanted.harness not in tools.programs or wanted.harness not in tools.adapters:
-        return _not_tried(name, "it is not installed")
+        return not_tried(name, "it is not installed")
     wrong = tools.wrong(wanted.harness)
     if wrong:
         again = install_command(tools.clis, wanted.harness)
@@ -49,14 +49,14 @@ def provider(wanted: Wanted, tools: Tools) -> Check:
     """Whether the provider is known, and speaks a dialect of the CLI."""
     name = "provider"
     if wanted.provider is None:
-        return _not_tried(name, "none was named")
+        return not_tried(name, "none was named")
     known = tools.providers.get(wanted.provider)
     if known is None:
         names = ", ".join(sorted(tools.providers))
         seen = f"{wanted.provider!r} is no provider that is known"
         return _wrong(name, seen, f"take one of: {names}; or add it to a file of providers")
     if wanted.harness not in tools.adapters:
-        return _not_tried(name, "the harness is not known")
+        return not_tried(name, "the harness is not known")
     dialect = dialect_of(wanted, tools)
     if dialect is None:
         spoken = ", ".join(one.value for one in tools.adapters[wanted.harness].dialects)
@@ -70,7 +70,7 @@ def model(wanted: Wanted, tools: Tools) -> Check:
     name = "model"
     adapter, dialect = tools.adapters.get(wanted.harness), dialect_of(wanted, tools)
     if adapter is None or dialect is None:
-        return _not_tried(name, "harness and provider do not fit")
+        return not_tried(name, "harness and provider do not fit")
     program = tools.programs.get(wanted.harness)
     try:
         adapter.launch(
@@ -90,7 +90,7 @@ def key(wanted: Wanted, tools: Tools) -> Check:
     name = "key"
     known = tools.providers.get(wanted.provider or "")
     if known is None:
-        return _not_tried(name, "no known provider was named")
+        return not_tried(name, "no known provider was named")
     try:
         key_of(known, dict(tools.environment))
     except UsageError as error:
@@ -124,7 +124,3 @@ def dialect_of(wanted: Wanted, tools: Tools) -> Dialect | None:
 
 def _wrong(name: str, seen: str, cure: str) -> Check:
     return Check(name=name, state=State.WRONG, seen=seen, cure=cure)
-
-
-def _not_tried(name: str, why: str) -> Check:
-    return Check(name=name, state=State.NOT_TRIED, seen=why)
