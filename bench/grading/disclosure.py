@@ -145,7 +145,7 @@ def _together(
 
 
 def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The bytes of a tensor, in order."""
+    """The bytes of a tensor, in order: formats of eight bits cannot be compared otherwise."""
     import torch
 
     return tensor.contiguous().view(-1).view(torch.uint8)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bench.grading.disclosure import bytes_of
 from bench.lint.subject import CODE_ERRORS, Subject, figure
 from bench.problems import PROBLEM, REFERENCE, torch_dtype
 from kbsite.model.finding import Finding
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 SEEDS = (1, 2, 3)
 
@@ -33,7 +34,7 @@ class ChangesWithTheSeed:
                 message = "draws from torch's global generator, or seeds it; use `generator` alone"
                 yield subject.finding(REFERENCE, "inputs()", message)
             for name in drawn[0]:
-                first, *others = (_bits(held[name]) for held in drawn)
+                first, *others = (bytes_of(held[name]) for held in drawn)
                 said = f"{name}, case {case!r}:"
                 if not torch.equal(first, others.pop()):
                     message = f"{said} differs for the same seed; draw it from `generator`"
@@ -56,7 +57,7 @@ class CasesDiffer:
         drawn = [subject.inputs(case, shape, SEEDS[0]) for case in subject.problem.cases]
         for number, held in enumerate(drawn):
             for earlier in range(number):
-                pairs = ((_bits(held[name]), _bits(drawn[earlier][name])) for name in held)
+                pairs = ((bytes_of(held[name]), bytes_of(drawn[earlier][name])) for name in held)
                 if all(torch.equal(one, other) for one, other in pairs):
                     message = f"draws the same inputs as {subject.problem.cases[earlier]!r}"
                     yield subject.finding(PROBLEM, f"cases[{number}]", message)
@@ -94,10 +95,3 @@ def _change(subject: Subject, name: str, case: str, at: int) -> float:
         for key, value in changed.items()
     }
     return subject.furthest(outputs, draw)
-
-
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    """The bytes of a tensor: formats of eight bits cannot be compared."""
-    import torch
-
-    return tensor.contiguous().view(-1).view(torch.uint8)
