@@ -35,8 +35,8 @@ def _by_size(held: Unit, function: Function) -> Iterator[Alarm]:
         if not sizes:
             continue
         at, end = branch.test[0], branch.body[1]
-        inside = _names(held, branch.body)
-        other = _names(held, (end + 1, min(end + 60, function.body[1])))
+        inside = held.names_in(branch.body)
+        other = held.names_in((end + 1, min(end + 60, function.body[1])))
         less, full = _matching(inside, _LESS), _matching(other, _FULL)
         if (less and not _matching(other, _LESS)) or (
             _matching(inside, _FULL) and _matching(other, _LESS)
@@ -61,12 +61,6 @@ def _literal_sizes(held: Unit, test: Place) -> str:
     return ""
 
 
-def _names(held: Unit, place: Place) -> frozenset[str]:
-    return frozenset(
-        text for kind, text, _ in held.tokens[place[0] : place[1] + 1] if kind == Kind.NAME
-    )
-
-
 def _matching(names: frozenset[str], pattern: re.Pattern[str]) -> frozenset[str]:
     return frozenset(name for name in names if pattern.search(name))
 
@@ -78,7 +72,7 @@ def _caught(held: Unit) -> Iterator[Alarm]:
         closing = held.partner.get(opening)
         if closing is None:
             continue
-        for name in sorted(_names(held, (opening, closing))):
+        for name in sorted(held.names_in((opening, closing))):
             call = library_call(name) or method_call(name)
             if call is not None and call.family:
                 saw = f"When something is thrown, {shown(name)} does the work instead."

@@ -169,7 +169,7 @@ def _function(
     )
     told: list[Place] = []
     for branch in branches(held, function.body):
-        if _words(held, branch.test) & keeping.derived:
+        if held.names_in(branch.test) & keeping.derived:
             for alarm in _branch(held, branch, keeping):
                 told.append(branch.body)
                 yield alarm
@@ -178,8 +178,8 @@ def _function(
 
 
 def _branch(held: Unit, branch: Branch, keeping: Keeping) -> Iterator[Alarm]:
-    words, place = _words(held, branch.test), (branch.test[0], branch.body[1])
-    leaves = not _words(held, branch.body).isdisjoint(("return", "goto"))
+    words, place = held.names_in(branch.test), (branch.test[0], branch.body[1])
+    leaves = not held.names_in(branch.body).isdisjoint(("return", "goto"))
     guarded = any(branch.body[0] <= at <= branch.body[1] for at in keeping.works)
     counting = words & keeping.counting
     counted = sorted(counting & keeping.kept or counting)
@@ -285,12 +285,6 @@ def branches(held: Unit, place: Place) -> Iterator[Branch]:
         yield Branch((opening, closing), (begin, end))
 
 
-def _words(held: Unit, place: Place) -> frozenset[str]:
-    return frozenset(
-        text for kind, text, _ in held.tokens[place[0] : place[1] + 1] if kind == Kind.NAME
-    )
-
-
 def _is_counted(held: Unit, at: int) -> bool:
     """Whether a variable is counted up there."""
     if held.before(at) == "++" or held.after(at) in ("++", "+="):
@@ -308,7 +302,7 @@ def _returns(held: Unit, place: Place, lasting: frozenset[str]) -> bool:
             end = at
             while end < place[1] and held.tokens[end][1] != ";":
                 end += 1
-            return bool(_words(held, (at + 1, end)) & lasting)
+            return bool(held.names_in((at + 1, end)) & lasting)
     return False
 
 

@@ -77,6 +77,11 @@ class Unit(Struct, frozen=True, dict=True):
         held = self.launches
         return held[bisect_left(held, place[0]) : bisect_right(held, place[1])]
 
+    def names_in(self, place: Place) -> frozenset[str]:
+        """The names that stand in a place, whatever they name."""
+        written = self.tokens[place[0] : place[1] + 1]
+        return frozenset(text for kind, text, _ in written if kind == Kind.NAME)
+
     @property
     def kernels(self) -> tuple[Function, ...]:
         """The functions that are launched on the device."""
