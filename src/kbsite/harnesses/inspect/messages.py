@@ -23,7 +23,6 @@ from kbsite.model.event import (
     ToolKind,
     ToolResult,
     Topic,
-    Trace,
 )
 
 Held = Mapping[str, object]
@@ -254,8 +253,3 @@ def _output(content: object, parts: Sequence[Mapping[str, object]]) -> str:
     if not isinstance(content, list):
         return text(content)
     return "\n".join(text(part.get("text")) for part in parts if "text" in part)
-
-
-def trace(row: Row, kind: str) -> Trace:
-    """An event of a kind that says nothing that messages do not."""
-    return row.event(Trace, type=kind, raw=row.raw)

@@ -18,7 +18,7 @@ from kbsite.harnesses.inspect.agents import ATTEMPT, BESIDE, SubAgent, sub_agent
 from kbsite.harnesses.inspect.calls import Answer, Calls, Sent, ended, tokens
 from kbsite.harnesses.inspect.counts import cost, usage, without
 from kbsite.harnesses.inspect.heard import Heard
-from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message, trace
+from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message
 from kbsite.harnesses.inspect.moments import Moments, Turn, in_order
 from kbsite.harnesses.inspect.parts import Unseen
 from kbsite.harnesses.inspect.wording import KNOWN, topic_of, wording
@@ -239,7 +239,7 @@ class Sample:
                 event = mapping(happened)
                 row = replace(self._row(event), at=timestamp(event.get("timestamp")))
                 if event.get("event") == "model":
-                    yield trace(row, "model")
+                    yield row.trace("model")
                     yield from self._aside(row, f"{ATTEMPT}{number}", f"Attempt {number}")
                 else:
                     one = _Told(row, None, topic_of(event))
@@ -249,18 +249,18 @@ class Sample:
         row, owner = one.row, one.owner
         kind = text(row.value.get("event"))
         if kind == "model":
-            yield trace(row, kind)
+            yield row.trace(kind)
             yield from self._model_call(row, owner)
         elif kind == "tool":
-            yield trace(row, kind)
+            yield row.trace(kind)
             yield from self._tool(row, owner)
         elif kind == "span_begin":
             yield from self._span(row)
-            yield trace(row, kind)
+            yield row.trace(kind)
         elif one.topic:
             yield row.notice(one.topic, wording(row.value, self.attachments))
         elif kind in KNOWN:
-            yield trace(row, kind)
+            yield row.trace(kind)
         else:
             yield row.unknown(f"event:{kind}", item)
 
