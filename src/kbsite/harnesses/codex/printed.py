@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.codex import calls
 from kbsite.harnesses.codex.content import blocks, images, joined
+from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.codex.outputs import failed
 from kbsite.harnesses.codex.thread import Row, place
 from kbsite.harnesses.codex.tokens import usage
@@ -128,9 +129,7 @@ def _item(run: _Run, row: Row) -> list[Event]:
 
 def _started(run: _Run, row: Row, kind: str) -> ToolCall:
     call_id = run.call_id(row.value)
-    if len(run.started) >= _MOST:
-        run.started.pop(next(iter(run.started)))
-    run.started[call_id] = None
+    remember(run.started, call_id, None, _MOST)
     tool, given = _TOOLS[kind](row.value)
     call = calls.call(tool, given, call_id=call_id, **row.place)
     if kind == "file_change":
@@ -189,9 +188,7 @@ def _plan(run: _Run, row: Row) -> list[Event]:
     own, items = run.call_id(row.value), dump(row.value.get("items"))
     if run.plans.get(own) == items:
         return [row.trace]
-    if len(run.plans) >= _MOST:
-        run.plans.pop(next(iter(run.plans)))
-    run.plans[own] = items
+    remember(run.plans, own, items, _MOST)
     call_id = f"{own}@{row.place['source'].line}"
     given = {"items": row.value.get("items")}
     return [

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kbsite.harnesses.codex.calls import about_running
+from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.lines import mapping, text
 from kbsite.model.event import ToolCall, ToolResult
 
-_Value = TypeVar("_Value")
 _STARTED = re.compile(
     r"^(?:Process running with|Script running with) (session|cell) ID (\d{1,12})$", re.MULTILINE
 )
@@ -44,21 +44,23 @@ class Running:
     def called(self, call: ToolCall) -> ToolCall:
         """A call; one that writes to a command says to which one."""
         if call.tool in _STARTERS:
-            _keep(self._started, call.call_id, Command(call.call_id, call.summary[:_LONGEST]))
+            remember(
+                self._started, call.call_id, Command(call.call_id, call.summary[:_LONGEST]), _MOST
+            )
         kind, key = _ASKERS.get(call.tool, ("", ""))
         given = mapping(call.arguments)
         named = f"{kind} {text(given.get(key))}"
         command = self._sessions.get(named)
         if command is None:
             return call
-        _keep(self._asked, call.call_id, named)
+        remember(self._asked, call.call_id, named, _MOST)
         return replace(call, summary=about_running(call.tool, given, command.about))
 
     def answered(self, result: ToolResult) -> ToolResult | None:
         """What the output of a call tells of the call that started its command: how that ended."""
         if started := self._started.pop(result.call_id, None):
             if found := _STARTED.search(result.output[:_HEAD]):
-                _keep(self._sessions, f"{found[1]} {found[2]}", started)
+                remember(self._sessions, f"{found[1]} {found[2]}", started, _MOST)
             return None
         session = self._asked.pop(result.call_id, "")
         ended = result.exit_code is not None or result.output.startswith(_FAILED)
@@ -68,9 +70,3 @@ class Running:
             result, call_id=self._sessions.pop(session).call_id, output="", images=(), recorded="",
             seconds=None, late=True,
         )  # fmt: skip
-
-
-def _keep(held: dict[str, _Value], key: str, value: _Value) -> None:
-    if len(held) >= _MOST:
-        held.pop(next(iter(held)))
-    held[key] = value

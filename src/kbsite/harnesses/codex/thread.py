@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kbsite.harnesses.codex.content import Block
 from kbsite.harnesses.codex.history import History
+from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.codex.records import Record
 from kbsite.harnesses.codex.running import Running
 from kbsite.harnesses.codex.window import Cell, Echoes
@@ -28,7 +29,6 @@ from kbsite.model.event import (
     Unknown,
 )
 
-_Value = TypeVar("_Value")
 _MOST = 2048
 """How many calls, agents and paths are remembered: more than are ever under way at once."""
 _STILL_RUNS = "Script running"
@@ -114,7 +114,7 @@ class Thread:
 
     def opened(self, call_id: str, tool: str, at: datetime | None) -> None:
         """Remember a call until its output comes."""
-        _remember(self._open, call_id, (tool, at))
+        remember(self._open, call_id, (tool, at), _MOST)
 
     def begun(self, call_id: str) -> datetime | None:
         """When a call was made that nothing answered yet; None where that is not known."""
@@ -122,9 +122,9 @@ class Thread:
 
     def told(self, call_id: str, script: ToolCall) -> None:
         """Remember which files a script said that it changes, and what it looks for in the web."""
-        _remember(self._scripts, call_id, [edit.path for edit in script.edits])
+        remember(self._scripts, call_id, [edit.path for edit in script.edits], _MOST)
         if script.tool_kind is ToolKind.WEB:
-            _remember(self._searching, call_id, text(script.arguments))
+            remember(self._searching, call_id, text(script.arguments), _MOST)
 
     def answered(self, result: ToolResult) -> tuple[ToolResult, str]:
         """The output of a call, with what Codex recorded of it before, and the tool's name."""
@@ -132,7 +132,7 @@ class Thread:
         if not result.output.startswith(_STILL_RUNS):
             self._scripts.pop(result.call_id, None)
             self._searching.pop(result.call_id, None)
-        _remember(self._closed, result.call_id, self.cell)
+        remember(self._closed, result.call_id, self.cell, _MOST)
         record, _, _ = self._waiting.pop(result.call_id, (None, None, None))
         return (record.merged(result) if record else result), tool
 
@@ -140,7 +140,7 @@ class Thread:
         """What a record comes to: nothing of its own where the file has the call itself."""
         starts = self.spawned(record.call_id, record.children, record.title, row)
         if record.call_id in self._open:
-            _remember(self._waiting, record.call_id, (record, row, self.cell))
+            remember(self._waiting, record.call_id, (record, row, self.cell), _MOST)
             return [row.trace, *starts]
         cell = self._closed.get(record.call_id)
         if cell is None:
@@ -156,7 +156,7 @@ class Thread:
         return [row.trace, *starts]
 
     def _nested(self, record: Record, row: Row) -> list[Event]:
-        _remember(self._closed, record.call_id, self.cell)
+        remember(self._closed, record.call_id, self.cell, _MOST)
         if any(record.is_asked_in(script) for script in self._searching.values()):
             # The script is the search, and has what was found.
             return [row.trace]
@@ -180,7 +180,7 @@ class Thread:
         """The start of each sub-agent that was not told before."""
         fresh = [child for child in children if child and child not in self._spawned]
         for child in fresh:
-            _remember(self._spawned, child, None)
+            remember(self._spawned, child, None, _MOST)
         return [
             AgentStart(child=child, call_id=call_id, title=title, **row.place) for child in fresh
         ]
@@ -191,12 +191,6 @@ class Thread:
             last = cell.events[-1].source
             place = {**row.place, "source": Source(last.file, last.line, last.part + 1)}
             yield record.result(place)
-
-
-def _remember(held: dict[str, _Value], key: str, value: _Value) -> None:
-    if len(held) >= _MOST:
-        held.pop(next(iter(held)))
-    held[key] = value
 
 
 def _ends(path: str, told: str) -> bool:
