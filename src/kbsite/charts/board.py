@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
+from typing import TypeGuard
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -115,7 +116,7 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
         (row.kind, column.problem): held.peak_fraction
         for row in board.floors
         for column, held in zip(board.columns, row.floors, strict=True)
-        if held is not None and _known(held.peak_fraction)
+        if held is not None and is_known(held.peak_fraction)
     }
     scored = _by_problem(board)
     top = _top(scored, floors.values())
@@ -177,7 +178,7 @@ def _beyond(board: Board, scored: dict[str, list[Attempt]]) -> str:
 def _by_problem(board: Board) -> dict[str, list[Attempt]]:
     held: dict[str, list[Attempt]] = {}
     for _, column, cell in board.cells:
-        scored = [attempt for attempt in cell.attempts if _known(attempt.counted_score)]
+        scored = [attempt for attempt in cell.attempts if is_known(attempt.counted_score)]
         held.setdefault(column.problem, []).extend(scored)
     return held
 
@@ -192,7 +193,7 @@ def _peak_line(
     (top, score, keep), y = scale, 2 * LINE + number * _PEAK_LINE
     eager = floors[FloorKind.EAGER]
     # The board's own: an attempt that does not stand for its cell is a point, and nobody's best.
-    best = column.best.run.id if column.best and _known(column.best.score) else None
+    best = column.best.run.id if column.best and is_known(column.best.score) else None
     told = "no best" if scored else "no score"
     if column.best and best:
         told = f"best {score(column.best.score or 0)}"
@@ -259,10 +260,7 @@ def _points(board: Board, measure: Measure) -> list[tuple[Attempt, float, float]
     return [
         (attempt, value, height)
         for attempt in board.attempts
-        if (height := attempt.counted_score) is not None
-        and _known(height)
-        and (value := measure.of(attempt.run)) is not None
-        and _known(value)
+        if is_known(height := attempt.counted_score) and is_known(value := measure.of(attempt.run))
     ]
 
 
@@ -275,7 +273,7 @@ def spent(board: Board, measures: Sequence[Measure], score: Written) -> BoardCha
 
     def figure(run: Run, measure: Measure) -> Entry:
         value = measure.of(run)
-        return Entry("–" if value is None or not _known(value) else measure.told(run, value))
+        return Entry(measure.told(run, value) if is_known(value) else "–")
 
     def row(attempt: Attempt) -> tuple[Entry, ...]:
         run = attempt.run
@@ -349,7 +347,8 @@ def _safe(pieces: str) -> Markup:
     return Markup(pieces)  # noqa: S704 - `sign` made them
 
 
-def _known(value: float | None) -> bool:
+def is_known(value: float | None) -> TypeGuard[float]:
+    """Whether a figure may be drawn: nobody measures less than nothing, nor beyond LARGEST."""
     return value is not None and isfinite(value) and 0 <= value <= LARGEST
 
 
@@ -367,7 +366,7 @@ def _without(what: str) -> tuple[str, str]:
 
 def _struck(board: Board) -> int:
     """Runs whose score a verdict takes out of the ranking."""
-    return sum(_known(one.score) and not one.counts for one in board.attempts)
+    return sum(is_known(one.score) and not one.counts for one in board.attempts)
 
 
 def _taken_out(board: Board) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import isfinite
 from statistics import quantiles
 
 from msgspec import Struct
 
+from kbsite.charts.board import is_known
 from kbsite.model.run import Contender
 from kbsite.pages import listing
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of, run_path
@@ -26,9 +26,6 @@ ROWS = 500
 
 FEW = 20
 """Runs whose table stands open: on a phone each is a card."""
-
-LARGEST = 1e15
-"""A figure beyond it is damage, and is left out like one that nobody knows."""
 
 
 class Spread(Struct, frozen=True):
@@ -94,8 +91,8 @@ def _spreads(runs: Sequence[_Scored]) -> Iterator[Spread]:
     """The spread of each contender's scores that count, by label."""
     held: dict[tuple[str, str, str | None, str | None], list[float]] = {}
     for one in runs:
-        score, run = _known(one.counted), one.stored.run
-        if score is not None:
+        score, run = one.counted, one.stored.run
+        if is_known(score):
             # Of thousands few differ: a contender is made for each of these.
             who = (run.harness, run.model, run.effort, run.variant)
             held.setdefault(who, []).append(score)
@@ -126,11 +123,10 @@ def _row(site: Site, stored: StoredRun) -> dict[str, object]:
         "tokens": told,
         "cost": spent.usd,
     }
-    known = {name: _known(value) for name, value in figures.items()}
     return {
         "page": address(run_path(run.id), seen_from=EXPLORE),
         **{name: visible(word) for name, word in words.items()},
-        **{name: value for name, value in known.items() if value is not None},
+        **{name: value for name, value in figures.items() if is_known(value)},
         **({"estimated": spent.remark} if spent.estimated else {}),
         **({} if attempt.counts else {"out": True}),
     }
@@ -138,8 +134,3 @@ def _row(site: Site, stored: StoredRun) -> dict[str, object]:
 
 def _packed(site: Site, stored: StoredRun) -> str:
     return listing.packed(_row(site, stored))
-
-
-def _known(value: float | None) -> float | None:
-    known = value is not None and isfinite(value) and 0 <= value <= LARGEST
-    return value if known else None
