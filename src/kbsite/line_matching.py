@@ -15,6 +15,10 @@ EACH = 20
 """Steps that there are beside, for each line."""
 
 
+MATCHES = 500_000
+"""Pairs of equal lines from which two texts are not matched, but shown one after the other."""
+
+
 class _TooLongError(Exception):
     """Two texts have more in common than difflib finds in time."""
 

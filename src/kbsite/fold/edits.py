@@ -9,15 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from kbsite.fold.patches import moved_to, patch_lines, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
-from kbsite.line_matching import LineMatcher
+from kbsite.line_matching import MATCHES, LineMatcher
 from kbsite.model.event import UNTOLD, Edit
 from kbsite.model.transcript import DiffLine, FileDiff
 
 CONTEXT = 3
 """Lines around a change that a diff holds, beyond those that its call names."""
-
-MATCHES = 500_000
-"""Pairs of equal lines from which two texts are not matched, but shown one after the other."""
 
 
 class Files:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kbsite.line_matching import LineMatcher
+from kbsite.line_matching import MATCHES, LineMatcher
 from kbsite.store.run_folders import SNAPSHOTS
 from kbsite.store.runs import StoredRun
 from kbsite.store.snapshots import LONGEST
 
 DIFF = ".diff"
 CONTEXT = 3
-MATCHES = 500_000
-"""Pairs of equal lines from which two copies are not matched, but told one after the other."""
 
 
 def snapshot_diff(stored: StoredRun, name: str) -> str | None:
