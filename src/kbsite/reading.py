@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from msgspec import structs
 from kbsite.alarms.evidence import Evidence
 from kbsite.boards import KnownScores, board
 from kbsite.errors import InputError
+from kbsite.feeds.sitemap import FURTHER as FURTHER_SITEMAP
 from kbsite.hiding import Hiding
 from kbsite.lookout import Lookout
 from kbsite.lookout.noticed import Sighting
@@ -52,7 +52,6 @@ RESERVED = {
     "sitemap.xml", "static",
 }  # fmt: skip
 """What no board can be called: the site's own folders and pages."""
-_FURTHER_SITEMAP = re.compile(r"sitemap-\d+\.xml")
 _LONGEST = 200
 """Signs of a board's id, in kbsite.yaml as in run.json: a folder's name has 255 bytes at most."""
 
@@ -63,7 +62,7 @@ def is_reserved(name: str) -> bool:
     Some file systems take a name in large letters for the same.
     """
     own = name.lower()
-    return own in RESERVED or _FURTHER_SITEMAP.fullmatch(own) is not None
+    return own in RESERVED or FURTHER_SITEMAP.fullmatch(own) is not None
 
 
 def read(

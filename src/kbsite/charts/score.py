@@ -36,6 +36,7 @@ from kbsite.model.counts import figure, number_of
 from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.model.usage import Usage
 from kbsite.text import plain
+from kbsite.trajectories.times import LONGEST
 
 Href = Callable[[str], str]
 """The address of a step by its anchor."""
@@ -56,8 +57,6 @@ _TOKENS = 44
 
 _MANY = 60
 """Points from which edits in a row are one row of the table."""
-
-_LONGEST_BUDGET = 366 * 86400
 
 _FAR = 3
 """Times the length of a session from which its budget lies beyond the picture: what was done in a
@@ -138,7 +137,7 @@ def _shown(last: float, budget: float) -> float:
 
 def _budget_shown(trajectory: Trajectory) -> float | None:
     known = trajectory.budget or 0
-    return known if 0 < known <= _LONGEST_BUDGET else None
+    return known if 0 < known <= LONGEST else None
 
 
 def _best(plot: _Plot) -> Iterator[str]:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from kbsite.check.audit_keys import key_remarks
 from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
-from kbsite.model.audit import Audit, Earlier, Quote, Validity, Verdict
+from kbsite.model.audit import SUMMARY_WORDS, Audit, Earlier, Quote, Validity, Verdict
 from kbsite.model.finding import Finding
 from kbsite.model.lines import line_words
 from kbsite.model.proof import Proof, ProofState
@@ -21,7 +21,6 @@ from kbsite.proofs.unseen import unseen
 from kbsite.store.run_folders import AUDIT, TRANSCRIPT
 from kbsite.store.runs import StoredRun
 
-SUMMARY_WORDS = 60
 SHOWN = 100
 """Characters of a passage that a finding shows, around where it differs."""
 

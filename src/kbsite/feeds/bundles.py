@@ -20,10 +20,6 @@ def available() -> bool:
     return find_spec("zstandard") is not None
 
 
-_WINDOW = 1 << 27
-"""Memory that unpacking may take, of an archive that anybody may have made."""
-
-
 def same(made: bytes, found: bytes) -> bool:
     """Whether a file holds what a bundle of ours holds and no more, whichever zstd packed it.
 
@@ -31,8 +27,10 @@ def same(made: bytes, found: bytes) -> bool:
     """
     from zstandard import ZstdDecompressor, ZstdError
 
+    from kbsite.store.zipped import WINDOW
+
     held = memoryview(ZstdDecompressor().decompressobj().decompress(made))
-    unpacking = ZstdDecompressor(max_window_size=_WINDOW).decompressobj()
+    unpacking = ZstdDecompressor(max_window_size=WINDOW).decompressobj()
     try:
         for at in range(0, len(found), _PIECE):
             got = unpacking.decompress(found[at : at + _PIECE])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from html import escape
 from types import MappingProxyType
 from urllib.parse import urlsplit
+
+FURTHER = re.compile(r"sitemap-\d+\.xml")
+"""What the files are called that sitemap.xml names where one cannot hold all."""
 
 MOST = 50_000
 """Addresses in a file, by the protocol of sitemaps."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kbsite.importers.report import Oddity
-from kbsite.model.audit import Audit, Quote, Verdict
+from kbsite.model.audit import SUMMARY_WORDS, Audit, Quote, Verdict
 from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
 from kbsite.store.records import InvalidFileError, line_of, record, yaml_record
 
@@ -28,7 +28,6 @@ FORBIDDEN = "FAIL: forbidden op used:"
 """How check.log of that board starts when the forbidden-op gate stopped a solution."""
 
 _PLACEHOLDER = "(pattern not found"
-_SUMMARY_WORDS = 60
 _REQUIRED = frozenset({"run_id", "verdict", "summary"})
 _TOP_KEY = re.compile(r"^(\w+):", re.MULTILINE)
 _ITEM = re.compile(r"^( *)- ", re.MULTILINE)
@@ -206,8 +205,8 @@ def _judged(raw: Raw, text: str, file: str) -> Note:
 
 def _wanting(audit: Audit, text: str, file: str) -> Iterator[Oddity]:
     words = len(audit.summary.split())
-    if words > _SUMMARY_WORDS:
-        found = f"{words} words; a summary has at most {_SUMMARY_WORDS}"
+    if words > SUMMARY_WORDS:
+        found = f"{words} words; a summary has at most {SUMMARY_WORDS}"
         yield Oddity(
             file=file, line=_line(text, "summary"), key="summary", found=found, done="kept whole"
         )

@@ -20,6 +20,7 @@ from kbsite.model.slugs import slug
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.zipped import listed
+from kbsite.trajectories.times import LONGEST
 
 Held = Mapping[str, object]
 
@@ -198,16 +199,12 @@ class Sampling:
 
 def _before(ended: datetime | None, took: float | None) -> datetime | None:
     """When a sample began that ended then and took so long: it may have waited for hours first."""
-    if ended is None or took is None or not 0 <= took <= _LONGEST:
+    if ended is None or took is None or not 0 <= took <= LONGEST:
         return None
     try:
         return ended - timedelta(seconds=took)
     except OverflowError:
         return None
-
-
-_LONGEST = 366 * 86400
-"""Seconds from which a duration is taken for a mistake."""
 
 
 def write_log(path: Path, sampling: Sampling) -> None:

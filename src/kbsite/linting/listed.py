@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree
 
+from kbsite.feeds.sitemap import FURTHER
 from kbsite.feeds.table import csv_rows
 from kbsite.linting.addresses import Inside, Outside, resolved
 from kbsite.linting.site import BuiltSite
@@ -22,7 +23,6 @@ _ROBOTS = "robots.txt"
 _PLACES = (LEADERBOARD, "data/runs.json")
 _NAMED = ("page", "raw", "trajectory", "markdown", "bundle")
 """Keys of the tables whose values are files of the site."""
-_FURTHER = re.compile(r"sitemap-\d+\.xml")
 _MOST = 50_000_000
 
 
@@ -38,7 +38,7 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
 
 def is_listed(path: str) -> bool:
     """Whether a file is one of the lists in XML that kbsite writes."""
-    return path in (FEED, SITEMAP) or _FURTHER.fullmatch(path) is not None
+    return path in (FEED, SITEMAP) or FURTHER.fullmatch(path) is not None
 
 
 def xml_root(site: BuiltSite, path: str) -> ElementTree.Element | Finding | None:
@@ -88,7 +88,7 @@ def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
     told = re.findall(r"(?mi)^\s*sitemap:\s*(\S+)", site.text(_ROBOTS))
     for raw in told:
         yield from _there(site, _ROBOTS, raw)
-    places = [p for p in site.files if _FURTHER.fullmatch(p)]
+    places = [p for p in site.files if FURTHER.fullmatch(p)]
     seen: set[str] = set()
     for path in [SITEMAP, *places]:
         root = xml_root(site, path)

@@ -9,6 +9,9 @@ from enum import Enum
 from kbsite.model.lines import line_words
 from kbsite.model.status import Tone
 
+SUMMARY_WORDS = 60
+"""Words of a summary at most: it stands below a board's row."""
+
 
 class Verdict(Enum):
     """Closed set; nothing else names the verdicts."""

@@ -26,7 +26,7 @@ from kbsite.errors import MachineError
 from kbsite.pages.listing import filtered_by
 from kbsite.pages.page import INDEX, Site, board_path, from_home, problem_path, run_path
 from kbsite.search.blocks import FOLDER
-from kbsite.search.words import TOOLS
+from kbsite.search.words import COLOURS, TOOLS
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import write_bytes, write_text
 from kbsite.text import plain, visible
@@ -51,9 +51,6 @@ _BLOCK = re.compile(
     r"t[dhr]|table)\b)"
 )
 """Where a word ends: Pagefind takes what stands on both sides of most tags for one word."""
-
-_SPAN = re.compile(r"</?span\b[^>]*>")
-"""Colours of letters, which may stand within a word."""
 
 _TEXT = re.compile(r">[^<]+")
 _JOINT = re.compile(r"(?<=\w)(?=['-]*(?:&(?!#39;|#x27;)|[^\w\s<&'-]))(?:&#?\w+;|[^\w\s<&])+(?=\w)")
@@ -278,7 +275,7 @@ def _marked(text: str, page: Indexed) -> str:
         told |= {"anchor": place[1], "whole": from_home(page.file)}
     lines = [_line("meta", name, value) for name, value in told.items()]
     lines += [_line("filter", _filter(*held), "1") for held in page.filters.items()]
-    spaced = _TEXT.sub(_apart, _BLOCK.sub(r" \g<0>", _SPAN.sub("", TOOLS.sub("", text))))
+    spaced = _TEXT.sub(_apart, _BLOCK.sub(r" \g<0>", COLOURS.sub("", TOOLS.sub("", text))))
     marked = spaced.replace("</head>", f"{''.join(lines)}</head>", 1)
     return marked.replace("<main ", "<main data-pagefind-body ", 1)
 

@@ -33,7 +33,7 @@ _CHAIN = re.compile(_CHAIN_OF)
 _ESCAPED = re.compile(rf"\\[nrt]({_CHAIN_OF})")
 """A text within a text of JSON: its first word follows a sign for a new line."""
 
-_COLOURS = re.compile(r"</?span\b[^>]*>")
+COLOURS = re.compile(r"</?span\b[^>]*>")
 """Colours of letters, which may stand within a word; at other tags a word ends."""
 
 TOOLS = re.compile(
@@ -71,7 +71,7 @@ def words_of(pages: Iterable[str]) -> dict[str, int]:
 def _text(page: str) -> str:
     """What a page shows, in lower case."""
     main = page[page.find("<main") : page.rfind("</main>")]
-    text = unescape(_NO_TEXT.sub(" ", _COLOURS.sub("", TOOLS.sub(" ", main))))
+    text = unescape(_NO_TEXT.sub(" ", COLOURS.sub("", TOOLS.sub(" ", main))))
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).lower().replace("ς", "σ")
     return text.lower()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ZSTANDARD: Final = 93
 """The way to pack members that Inspect has used since 2026."""
 
-_WINDOW: Final = 1 << 27
+WINDOW: Final = 1 << 27
 """Memory that unpacking may take, of an archive that anybody may have made."""
 _LOCAL: Final = struct.Struct("<4s22xHH")
 """The head before a packed member: its mark, and the lengths of its name and of what follows."""
@@ -98,7 +98,7 @@ class _Unpacked(io.RawIOBase):
         from zstandard import ZstdDecompressor, ZstdError
 
         packed = io.BufferedReader(_Packed(stream, info.compress_size))
-        unpacking = ZstdDecompressor(max_window_size=_WINDOW)
+        unpacking = ZstdDecompressor(max_window_size=WINDOW)
         self._reader = unpacking.stream_reader(packed, read_across_frames=True)
         self._error, self._info, self._sum = ZstdError, info, 0
 
