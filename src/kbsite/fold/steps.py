@@ -6,32 +6,24 @@ rows of parallel sub-agents are mixed.
 
 from __future__ import annotations
 
-import hashlib
-import posixpath
 from collections import Counter, deque
 from collections.abc import Iterator, MutableMapping
 from datetime import datetime
-from functools import lru_cache, partial
 from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.fold.anchors import anchor_of
 from kbsite.fold.aside import Aside
 from kbsite.fold.clock import by_one_clock
-from kbsite.fold.commands import changing_text, folder_of
 from kbsite.fold.drafts import Draft, Drafts, DraftsAside, DraftsHeld
-from kbsite.fold.edits import Files
 from kbsite.fold.ends import still_ended
+from kbsite.fold.file_changes import FileChanges
 from kbsite.fold.late import completed
 from kbsite.fold.lookup import Name, by_name
-from kbsite.fold.paths import shell_path
-from kbsite.fold.recorded_diffs import as_done, as_recorded
-from kbsite.fold.replay import outcome
-from kbsite.fold.results import has_run, original, reset_to, unfinished
 from kbsite.fold.steps_aside import Told
 from kbsite.fold.tokens import Counted, Ledger
-from kbsite.fold.work import Work
 from kbsite.model.event import (
     AgentStart,
     Event,
@@ -43,7 +35,6 @@ from kbsite.model.event import (
     Source,
     TokenUse,
     ToolCall,
-    ToolKind,
     ToolResult,
     Unknown,
 )
@@ -78,16 +69,14 @@ class Fold:
         aside: Aside[Told] | None = None,
     ) -> None:
         """`keeps_folder` is what its `Harness` says of it; `aside` is where steps are laid."""
-        self._keeps_folder = keeps_folder
         self._aside = aside
+        self._changes = FileChanges(keeps_folder)
         self._drafts: dict[str, Drafts] = {}
         self._open: dict[Name, deque[int]] = {}
         self._early: dict[Name, int] = {}
         self._answered = self._by_name(int)
         self._starts: dict[str, AgentStart] = {}
         self._tokens = Counted(self._by_name(int))
-        self._files: dict[str, Files] = {}
-        self._work = Work()
         self._ledger = Ledger(self._by_name(TokenUse))
         self._kinds: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -100,7 +89,6 @@ class Fold:
         self._last: datetime | None = None
         self._main_file: str | None = None
         self._anchors = self._by_name(int)
-        self._folders: dict[str, str | None] = {}
         self._repeats: dict[str, tuple[str, list[Event]]] = {}
         self._of("")
 
@@ -139,6 +127,7 @@ class Fold:
                 self._name_model(event.model)
                 if event.agent == "" and self._session is None:
                     self._session = event
+                    self._changes.home = event.cwd
             case Message():
                 self._name_model(event.model)
             case Unknown():
@@ -188,9 +177,7 @@ class Fold:
 
     def _call(self, call: ToolCall) -> None:
         number, draft = self._append(call)
-        if call.edits:
-            known = self._known(call)
-            draft.diffs, draft.before = known.diffs(call.edits), known.contents(call.edits)
+        self._changes.begin(draft, call)
         if not call.call_id:
             return
         key = call.agent, call.call_id
@@ -238,61 +225,8 @@ class Fold:
         self, number: int, draft: Draft, call: ToolCall, result: ToolResult, anchor: str
     ) -> None:
         draft.result, draft.result_anchor = result, anchor
-        self._learn(draft, call, result)
+        self._changes.end(draft, call, result)
         self._settle(number, draft)
-
-    def _learn(self, draft: Draft, call: ToolCall, result: ToolResult) -> None:
-        """Take in what a call made of files."""
-        before, draft.before = draft.before, ()
-        if call.tool_kind is ToolKind.RUN and not call.edits:
-            self._replay(draft, call, result)
-        if call.edits and result.is_error:
-            draft.diffs = [replace(diff, failed=True) for diff in draft.diffs]
-        if not call.edits or result.is_error:
-            return
-        known = self._known(call)
-        known.learn(call.edits, original(result))
-        if known.contents(call.edits) != before:
-            # The files changed between the call and its result: the diff is taken anew.
-            draft.diffs = known.diffs(call.edits)
-        draft.diffs = as_recorded(draft.diffs, call.edits, result)
-        for edit in as_done(call.edits, draft.diffs):
-            known.apply(edit)
-
-    def _known(self, call: ToolCall) -> Files:
-        # Only the rows of one file stand in the order in which they happened.
-        folder = self._session.cwd if self._session else ""
-        return self._files.setdefault(call.source.file, Files(folder, self._work))
-
-    def _replay(self, draft: Draft, call: ToolCall, result: ToolResult) -> None:
-        """Take in what a shell command made of the files, as far as that can be told."""
-        known, script = self._known(call), changing_text(call)
-        home = shell_path(self._session.cwd if self._session else "")
-        named = shell_path(folder_of(call.arguments))
-        folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)
-        tell = partial(
-            outcome, script, folder or None, known.known, work=self._work,
-            succeeded=not (result.is_error or result.exit_code),
-        )  # fmt: skip
-        left = tell(ran=has_run(call, result))
-        if left.contents and unfinished(result.output):
-            left = tell(ran=False)
-        if not named:
-            self._enter(call.agent, home, left.folder, result)
-        diffs = known.replayed(left.contents, len(script))
-        draft.diffs = [d for d in diffs if d.lines or d.action == "unknown"]
-
-    def _enter(self, agent: str, home: str, folder: str | None, result: ToolResult) -> None:
-        """Take in where a shell command ended, as far as the next one begins there."""
-        if self._keeps_folder is False:
-            return
-        reset = reset_to(result)
-        if reset:
-            folder = reset
-        elif not self._keeps_folder or agent:
-            # Claude Code's sub-agents begin in the session's folder, those of others who knows.
-            folder = home if folder == home else None
-        self._folders[agent] = folder
 
     def _count(self, use: TokenUse) -> None:
         self._ledger.add(use)
@@ -304,9 +238,7 @@ class Fold:
     def _anchor(self, source: Source, agent: str) -> str:
         if self._main_file is None and agent == "":
             self._main_file = source.file
-        anchor = f"L{source.line}" + (f"-{source.part}" if source.part else "")
-        if source.file != self._main_file:
-            anchor = f"f{_short(source.file)}-{anchor}"
+        anchor = anchor_of(source, self._main_file)
         name = "", anchor
         again = self._anchors[name] = self._anchors.get(name, 0) + 1
         return anchor if again == 1 else f"{anchor}x{again}"
@@ -392,9 +324,3 @@ class Fold:
                 )
             usage = tree.tokens.get((agent, str(number)), NOTHING)
             yield number, draft.step(self._first, tuple(below), usage)
-
-
-@lru_cache(16)
-def _short(file: str) -> str:
-    """A name for a file that has many rows, for anchors."""
-    return hashlib.sha256(file.encode("utf-8", "surrogateescape")).hexdigest()[:12]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct, field, structs
 
+from kbsite.fold.anchors import ANCHOR, anchor_of, file_key
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.lines import Line
 from kbsite.model.audit import Quote
@@ -25,9 +24,6 @@ from kbsite.transcripts import as_told, events, shown
 LARGEST = 64_000_000
 """Bytes of a file that is read as events where the cited line alone does not tell."""
 
-_ANCHOR = re.compile(
-    r"(?:f(?P<file>[0-9a-f]{12})-)?L(?P<line>[0-9]{1,9})(?:-(?P<part>[0-9]{1,6}))?(?:x[0-9]{1,6})?"
-)
 _FIRST = 1000
 """Events within which a transcript's main file says something."""
 
@@ -43,15 +39,14 @@ class _Shown(Struct, frozen=True):
 
     def place(self, quote: Quote) -> tuple[int, int] | None:
         """The line and the part of the cited event; None where no anchor of this file is cited."""
-        told = _ANCHOR.fullmatch(quote.event)
-        if told is None or told["file"] != (None if self.main else _name(self.file.name)):
+        told = ANCHOR.fullmatch(quote.event)
+        if told is None or told["file"] != (None if self.main else file_key(self.file.name)):
             return None
         return int(told["line"]), int(told["part"] or 0)
 
     def anchor(self, source: Source) -> str:
         """The anchor of an event of this file on the run's page, if it is the only one there."""
-        own = f"L{source.line}" + (f"-{source.part}" if source.part else "")
-        return own if self.main else f"f{_name(self.file.name)}-{own}"
+        return anchor_of(source, source.file if self.main else None)
 
 
 class _Search(Struct):
@@ -143,10 +138,6 @@ def _main(form: Format, held: Sequence[Stored]) -> str:
         if not event.agent and not isinstance(event, TokenUse | AgentStart):
             return event.source.file
     return held[0].name
-
-
-def _name(file: str) -> str:
-    return hashlib.sha256(file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def _of_lines(shown_file: _Shown, data: bytes, wanted: set[int]) -> Iterator[Event]:
