@@ -136,6 +136,24 @@ def rows(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
             yield Row(record.value, record.written, place)
 
 
+class Ordinals(Struct):
+    """The places of what stands in documents, which have no lines to count: one after the other."""
+
+    file: str
+    ordinal: int = 0
+    """That of what came last."""
+
+    def place(self) -> Place:
+        """The place of what comes next in the file."""
+        self.ordinal += 1
+        return Place(self.file, self.ordinal)
+
+    def read(self, lines: Iterable[Line]) -> Iterator[Row | Malformed]:
+        """The documents of the file; what is none gets the next place."""
+        for row in documents(lines, self.file):
+            yield row if isinstance(row, Row) else replace(row, source=self.place().source())
+
+
 def documents(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
     """The JSON documents of a file, whether each has a line of its own or spans many."""
     whole = joined(line for line in lines if not line.blank)

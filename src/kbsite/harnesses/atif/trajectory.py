@@ -10,13 +10,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from kbsite.harnesses.atif.metrics import Messages, cost, usage, written_apart
 from kbsite.harnesses.atif.steps import child_id, events, stands_for_a_call
 from kbsite.harnesses.lines import Line, mapping, sequence, text, timestamp
-from kbsite.harnesses.rows import Place, Row, documents
+from kbsite.harnesses.rows import Ordinals, Row
 from kbsite.model.event import Event, Malformed, Notice, Scope, Session, TokenUse, Topic
 from kbsite.model.usage import Usage
 
@@ -30,9 +27,9 @@ _APART = frozenset({"steps", "subagent_trajectories"})
 def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one file."""
     reader = _Reader(file)
-    for row in documents(lines, file):
+    for row in reader.read(lines):
         if isinstance(row, Malformed):
-            yield replace(row, source=reader.place().source())
+            yield row
         else:
             yield from reader.document(row.value)
 
@@ -42,18 +39,11 @@ def recognises(head: Sequence[Mapping[str, object]]) -> bool:
     return bool(head) and text(head[0].get("schema_version")).startswith("ATIF-v")
 
 
-class _Reader(Struct):
+class _Reader(Ordinals):
     """How far a file is read."""
 
-    file: str
-    ordinal: int = 0
     unnamed: int = 0
     """Sub-agents whose trajectory has no id."""
-
-    def place(self) -> Place:
-        """The place of what comes next in the file."""
-        self.ordinal += 1
-        return Place(self.file, self.ordinal)
 
     def row(self, value: Held, agent: str) -> Row:
         """What comes next in the file."""

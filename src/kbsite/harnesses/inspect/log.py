@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kbsite.harnesses.bounds import most_values
@@ -18,7 +17,7 @@ from kbsite.harnesses.inspect.counts import cost, usage
 from kbsite.harnesses.inspect.parts import Part, Parts, part_of
 from kbsite.harnesses.inspect.sample import Sample
 from kbsite.harnesses.lines import Line, mapping, parsed, sequence, text, timestamp
-from kbsite.harnesses.rows import Place, Row, documents
+from kbsite.harnesses.rows import Ordinals, Row
 from kbsite.model.event import (
     Event,
     Finish,
@@ -76,11 +75,9 @@ def _of_archive(head: Sequence[Mapping[str, object]]) -> bool:
     return "status" not in head[0] or (len(head) > 1 and "samples" not in head[0])
 
 
-class _Reader(Struct):
+class _Reader(Ordinals):
     """How far a file is read."""
 
-    file: str
-    ordinal: int = 0
     samples: int = 0
     header: Held | None = None
     """That of an archive."""
@@ -89,20 +86,15 @@ class _Reader(Struct):
     values: int = 0
     """How many values its members may hold so far."""
 
-    def place(self) -> Place:
-        """The place of what comes next in the file."""
-        self.ordinal += 1
-        return Place(self.file, self.ordinal)
-
     def row(self, value: Held, agent: str = "") -> Row:
         """What comes next in the file."""
         return Row(value, None, self.place(), None, agent)
 
     def documents(self, lines: Iterable[Line]) -> Iterator[Event]:
         """The events of a plain log."""
-        for row in documents(lines, self.file):
+        for row in self.read(lines):
             if isinstance(row, Malformed):
-                yield replace(row, source=self.place().source())
+                yield row
             else:
                 yield from self._document(row.value)
 

@@ -10,12 +10,11 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import field
 
 from kbsite.harnesses.lines import Line, dump, exit_code, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.mini.answers import KINDS, answer, commands, contents, spent, words
-from kbsite.harnesses.rows import Place, Row, documents
+from kbsite.harnesses.rows import Ordinals, Row
 from kbsite.model.event import (
     Event,
     Finish,
@@ -43,18 +42,16 @@ _NEVER_RUN = "action was not executed"
 def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one file."""
     reader = _Reader(file)
-    for row in documents(lines, file):
+    for row in reader.read(lines):
         if isinstance(row, Malformed):
-            yield replace(row, source=reader.place().source())
+            yield row
         else:
             yield from reader.document(row.value)
 
 
-class _Reader(Struct):
+class _Reader(Ordinals):
     """How far a file is read."""
 
-    file: str
-    ordinal: int = 0
     model: str = ""
     asked: deque[str] = field(default_factory=deque)
     """Calls that have no id of their own, whose results come in their order."""
@@ -62,11 +59,6 @@ class _Reader(Struct):
     """Whether the answer before asked for one command only."""
     last: float | None = None
     """When the message before was written."""
-
-    def place(self) -> Place:
-        """The place of what comes next in the file."""
-        self.ordinal += 1
-        return Place(self.file, self.ordinal)
 
     def document(self, value: Mapping[str, object]) -> Iterator[Event]:
         """A trajectory."""
