@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
@@ -13,6 +14,11 @@ from kbsite.model.usage import Usage
 
 _FILES = ("inlineData", "fileData")
 _BESIDE = frozenset({"text", "thought", "thoughtSignature"})
+ENDED = {"success": False, "error": True, "cancelled": True}
+"""How a call may end, and whether that is an error."""
+TRAILER = 400
+"""Signs at the end of a command's output within which a CLI writes how it ended."""
+_EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 
 
 class Speech(Struct, frozen=True):
@@ -95,6 +101,12 @@ def answer(part: Mapping[str, object]) -> Answer:
         failed="error" in held and "output" not in held,
         images=tuple(filter(None, pictures)),
     )
+
+
+def told_exit_code(trailer: str) -> int | None:
+    """The exit code that a CLI wrote below a command's own output, which may say the same."""
+    codes = _EXIT.findall(trailer)
+    return int(codes[-1]) if codes else None
 
 
 def tokens(told: Mapping[str, object], keys: tuple[str, str, str, str, str]) -> Usage:

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kbsite.harnesses.google_parts import Answer, answer, parts, picture, plain
+from kbsite.harnesses.google_parts import (
+    ENDED,
+    TRAILER,
+    Answer,
+    answer,
+    parts,
+    picture,
+    plain,
+    told_exit_code,
+)
 from kbsite.harnesses.lines import count, dump, mapping, text, timestamp
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import AgentStart, Event, Image, ToolCall, ToolKind, ToolResult
@@ -40,14 +49,9 @@ KINDS = {
 }
 """What the CLI's tools do, over all versions; every other tool is `ToolKind.OTHER`."""
 
-ENDED = {"success": False, "error": True, "cancelled": True}
-"""How a call may end, and whether that is an error."""
-
-_EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 _SAVED = re.compile(r"For full output see: ([^\n]+)")
 _SHELL = "run_shell_command"
 _TAIL = 200
-_TRAILER = 400
 
 
 def call(row: Row, tool: str, given: object, call_id: str) -> ToolCall:
@@ -121,12 +125,11 @@ def _said(content: object) -> Iterator[str | Image]:
 
 def _exit_code(output: str, shown: object) -> int | None:
     """What the CLI wrote below the command's own output, which may say the same of itself."""
-    trailer = output[-_TRAILER:]
+    trailer = output[-TRAILER:]
     if isinstance(shown, str) and (own := shown.strip()):
         _, found, after = output.rpartition(own[-_TAIL:])
         trailer = after if found else trailer
-    codes = _EXIT.findall(trailer)
-    return int(codes[-1]) if codes else None
+    return told_exit_code(trailer)
 
 
 def _recorded(shown: object, output: str) -> Mapping[str, object] | str:

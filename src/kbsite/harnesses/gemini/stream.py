@@ -8,7 +8,8 @@ from datetime import datetime
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.gemini.calls import ENDED, call
+from kbsite.harnesses.gemini.calls import call
+from kbsite.harnesses.google_parts import ENDED
 from kbsite.harnesses.lines import Line, count, mapping, text, timestamp
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kbsite.harnesses.google_parts import Answer
+from kbsite.harnesses.google_parts import ENDED, TRAILER, Answer, told_exit_code
 from kbsite.harnesses.lines import dump, exit_code, mapping, number, sequence, text
 from kbsite.harnesses.qwen.vocabulary import SHELL
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import ToolResult
 
-_EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 _SAVED = re.compile(r"^The full output has been saved to: ([^\n]+)$", re.MULTILINE)
 _CUT = "Tool output was too large"
-_TRAILER = 400
-_ENDED = {"success": False, "error": True, "cancelled": True}
 
 
 def result(row: Row, told: Answer, seconds: float | None) -> ToolResult:
@@ -27,7 +24,7 @@ def result(row: Row, told: Answer, seconds: float | None) -> ToolResult:
         ToolResult,
         call_id=told.call_id or text(kept.get("callId")),
         output=told.output,
-        is_error=_ENDED.get(text(kept.get("status")), told.failed),
+        is_error=ENDED.get(text(kept.get("status")), told.failed),
         exit_code=_exit_code(told, mapping(shown)),
         seconds=seconds if milliseconds is None else milliseconds / 1000,
         images=told.images,
@@ -38,8 +35,7 @@ def result(row: Row, told: Answer, seconds: float | None) -> ToolResult:
 
 def shell_exit_code(output: str) -> int | None:
     """What the CLI wrote below a command's own output, which may say the same of itself."""
-    codes = _EXIT.findall(output[-_TRAILER:])
-    return int(codes[-1]) if codes else None
+    return told_exit_code(output[-TRAILER:])
 
 
 def _exit_code(told: Answer, shown: Mapping[str, object]) -> int | None:
