@@ -305,6 +305,23 @@ def test_the_names_above_a_patch_are_no_changes() -> None:
     assert (removed.added, removed.removed) == (1, 1)
 
 
+def test_lines_that_a_patch_takes_out_and_puts_back_are_no_changes() -> None:
+    patch = "@@ def g():\n-def g():\n-    return 1\n+def g():\n+    y = 2\n+    return 1\n"
+    files = known(FILE)
+    diff = files.diff(Edit("f", None, "", patch=patch))
+    assert (diff.added, diff.removed) == (1, 0)
+    assert "".join(line.sign for line in diff.lines) == "@ + "
+    files.apply(Edit("f", None, "", patch=patch))
+    assert content(files) == FILE.replace("g():\n", "g():\n    y = 2\n")
+
+
+def test_what_a_patch_puts_back_in_another_order_or_elsewhere_is_a_change() -> None:
+    moved = Files().diff(Edit("f", None, "", patch="@@\n-a\n-b\n+b\n+a"))
+    assert (moved.added, moved.removed) == (1, 1)
+    lower = Files().diff(Edit("f", None, "", patch="@@\n-a\n b\n+a"))
+    assert (lower.added, lower.removed) == (1, 1)
+
+
 def test_a_moved_file_is_known_by_its_new_name() -> None:
     files = known(FILE)
     patch = "*** Move to: g.py\n@@\n-import x\n+import y"

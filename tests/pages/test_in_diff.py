@@ -55,6 +55,15 @@ def step(
     )
 
 
+def test_a_patch_that_puts_lines_back_stands_in_its_diff() -> None:
+    patch = "@@\n-same\n-old\n+same\n+new"
+    whole = f"*** Begin Patch\n*** Update File: a.py\n{patch}\n*** End Patch"
+    shown = diffs(Edit("a.py", None, "", patch=patch))
+    assert shown[0].added == 1
+    assert is_in_diffs(whole, shown)
+    assert not is_in_diffs(whole.replace("same", "other"), shown)
+
+
 @pytest.mark.parametrize("text", ["old\ntext", "new\ntext\n", "", "a.py", "ld\nte"])
 def test_a_text_that_stands_in_a_diff_is_shown(text: str) -> None:
     assert is_in_diffs(text, diffs(Edit("a.py", "old\ntext", "new\ntext\n")))

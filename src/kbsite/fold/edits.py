@@ -6,7 +6,7 @@ import posixpath
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from kbsite.fold.patches import moved_to, patch_lines, patched
+from kbsite.fold.patches import MATCHES, changes, moved_to, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
 from kbsite.line_matching import MATCHES, LineMatcher
@@ -92,7 +92,7 @@ class Files:
         if edit.patch == UNTOLD:
             return FileDiff(edit.path, edit.action, (), untold=True)
         if edit.patch:
-            return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
+            return FileDiff(edit.path, edit.action, tuple(changes(edit.patch)))
         if edit.action == "delete":
             lines = tuple(_changed(before or "", ""))
             return FileDiff(edit.path, "delete", lines, untold=before is None)

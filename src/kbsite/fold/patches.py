@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from msgspec import Struct, field
 
+from kbsite.line_matching import LineMatcher
 from kbsite.model.transcript import DiffLine
+
+MATCHES = 500_000
+"""Pairs of equal lines from which two texts are not matched, but shown one after the other."""
 
 _MOVE = "*** Move to: "
 _NUMBERS = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,[0-9]{1,9})? @@.*")
@@ -47,6 +52,30 @@ def patch_lines(patch: str) -> Iterator[DiffLine]:
         else:
             # Editors strip the blank that marks an empty line of context.
             yield DiffLine(line[:1] or " ", line[1:])
+
+
+def changes(patch: str) -> Iterator[DiffLine]:
+    """The same lines, of which those that are taken out and put back as they were are context.
+
+    Models write such patches: whoever counted all of their signs would count what never changed.
+    """
+    for changed, several in groupby(patch_lines(patch), lambda line: line.sign in ("+", "-")):
+        lines = [*several]
+        yield from _without_kept(lines) if changed else lines
+
+
+def _without_kept(lines: Sequence[DiffLine]) -> Iterable[DiffLine]:
+    old, new = ([line.text for line in lines if line.sign == sign] for sign in "-+")
+    if set(old).isdisjoint(new) or (matcher := LineMatcher(old, new)).pairs > MATCHES:
+        return lines
+    found: list[DiffLine] = []
+    for tag, start, end, start_new, end_new in matcher.get_opcodes():
+        if tag == "equal":
+            found += [DiffLine(" ", text) for text in old[start:end]]
+            continue
+        found += [DiffLine("-", text) for text in old[start:end]]
+        found += [DiffLine("+", text) for text in new[start_new:end_new]]
+    return found
 
 
 def _names_file(lines: list[str], number: int) -> bool:
