@@ -175,8 +175,8 @@ def test_the_table_tells_what_was_spent_until_each_point_where_there_are_prices(
     assert plain is not None
 
     assert [row[-1] for row in rows(chart)] == [f"${point.used.output}" for point in found.points]
-    assert "cost until then, estimated" in chart.table
-    assert "cost until then" not in plain.table
+    assert "cost of these tokens, estimated" in chart.table
+    assert "cost of these" not in plain.table
 
 
 def test_the_table_leads_to_the_solution_as_it_stood_where_there_is_one() -> None:

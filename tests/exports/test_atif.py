@@ -319,6 +319,14 @@ def test_what_the_transcript_does_not_count_is_taken_from_the_run() -> None:
     }  # fmt: skip
 
 
+def test_what_the_run_records_of_its_cost_counts_as_on_its_page() -> None:
+    log = Log()
+    use = log.use(5, scope=Scope.RUN, message="s", cost=0.5)
+    final = exported(folded(log.say(), use), cost_usd=0.75)["final_metrics"]
+
+    assert final["total_cost_usd"] == 0.75
+
+
 def test_unknown_counts_are_left_out_never_zero() -> None:
     assert exported(folded(Log().say()), usage={})["final_metrics"] == {"total_steps": 1}
 

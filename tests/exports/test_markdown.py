@@ -23,6 +23,7 @@ from kbsite.model.event import (
     Malformed,
     Message,
     Role,
+    Scope,
     Source,
     Thought,
     Trace,
@@ -314,3 +315,14 @@ def test_what_is_small_is_not_called_nothing_nor_nearly_all_of_it_all(
 
     assert f"- peak_fraction: `{told[0]}`" in text
     assert f"- cost: `{told[1]}`" in text
+
+
+def test_a_cost_that_only_the_transcript_tells_is_told_and_marked_as_the_tokens_are() -> None:
+    log = Log()
+    session = log.use(5, scope=Scope.RUN, message="s", cost=0.5)
+    whole = file(folded(log.say(), session), attempt(usage={}))
+    cut = file(folded(log.say(), session, log.use(70)), attempt(usage={}))
+
+    assert "- cost: `$0.5000`\n" in whole
+    assert "- cost: `$0.5000 (a lower bound)`\n" in cut
+    assert "(a lower bound)`" in next(line for line in cut.splitlines() if "tokens" in line)

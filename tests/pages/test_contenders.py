@@ -218,3 +218,24 @@ def test_a_model_may_be_called_anything(
     assert len(made) == len(NAMES)
     assert {path.count("/") for path in made} == {2}
     assert "<img" not in (out / model_path(HOSTILE)).read_text("utf-8").partition("<main")[2]
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("m", "median $0.1400, 2 of them are estimates"),
+        ("bare", "median $0.0120, 1 of them is an estimate, 1 a lower bound"),
+    ],
+)
+def test_a_median_of_costs_says_how_many_of_them_nobody_told(
+    tmp_path: Path, settings: Settings, make_run: MakeRun, model: str, told: str
+) -> None:
+    usage = {"input": 10, "cache_read": 5, "output": 1}
+    make_run(tmp_path / "runs" / "demo", run_id="e", model="bare", usage=usage)
+    (tmp_path / "prices.yaml").write_text(
+        "prices:\n  - models: [m, bare]\n    input: 1000\n    output: 2000\n"
+        "    source: https://prices.example/m\n    looked_up: 2026-01-01\n"
+    )
+    out = build(read_settings(settings.path)).out
+
+    assert facts(parsed(out / model_path(model)))["cost"] == told

@@ -192,10 +192,10 @@ def test_a_run_s_chart_tells_what_was_spent_until_each_point(
     out = build(read_settings(tmp_path / "kbsite.yaml")).out
     tables = [t for t in page(out, "r").iter("table") if t.get("class") == "chart-table"]
     heads, *body = [[said(cell) for cell in row] for row in tables[0].iter("tr")]
-    at = heads.index("cost until then, estimated")
+    at = heads.index("cost of these tokens, estimated")
 
     assert [row[at] for row in body] == ["$2.00", "$4.00", "$4.00"]
-    assert "cost until then" not in (out / "runs" / "s" / "index.html").read_text("utf-8")
+    assert "cost of these" not in (out / "runs" / "s" / "index.html").read_text("utf-8")
 
 
 def test_a_new_price_is_told_by_the_next_build(
@@ -225,3 +225,55 @@ def test_the_published_list_has_both_figures_and_the_tokens(out: Path) -> None:
     assert found["unknown"] == (None, None)
     [usage] = [run["usage"] for run in listed if run["id"] == "told"]
     assert usage == {**USAGE, "reasoning": None}
+
+
+def test_a_chart_says_lower_bound_and_in_all_where_the_rest_of_the_page_does(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    usage = {"input_tokens": 400, "cache_read_input_tokens": 90, "output_tokens": 100}
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "x"}}
+    rows = [
+        {"type": "assistant", "message": {"id": "m", "usage": usage, "content": [call]}},
+        {"type": "user", "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c", "content": "PASS\n"}]}},
+        {"type": "assistant", "parent_tool_use_id": "c", "message": {
+            "id": "n", "usage": usage, "content": [{"type": "text", "text": "so"}]}},
+    ]  # fmt: skip
+    stream = "\n".join(map(json.dumps, rows)).encode()
+    make_run(
+        tmp_path / "runs" / "other", run_id="bare", model="bare", usage={},
+        transcript={"stdout.jsonl": stream},
+    )  # fmt: skip
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+    drawn = said(page(out, "bare"))
+    table = next(t for t in page(out, "bare").iter("table") if t.get("class") == "chart-table")
+    heads, *body = [[said(cell) for cell in row] for row in table.iter("tr")]
+
+    assert "estimate: at least $0.0036" in facts(out, "bare")
+    assert "590, estimate at least $0.0036 in all" in drawn
+    assert heads[1] == "tokens of the main agent"
+    at = heads.index("cost of these tokens, estimated")
+    assert {(row[1], row[at]) for row in body} == {("590", "at least $0.0018")}
+
+
+def test_what_the_cli_says_is_a_lower_bound_in_the_table_too(out: Path) -> None:
+    assert ["as the CLI says", "", "", "at least $1.25"] in rows(out, "went-on")
+
+
+def test_the_head_of_a_page_tells_kinds_of_tokens_as_its_vital_signs_do(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    usage = {"input_tokens": 400, "cache_read_input_tokens": 0, "output_tokens": 100}
+    message = {"id": "m", "usage": usage, "content": [{"type": "text", "text": "so"}]}
+    stream = json.dumps({"type": "assistant", "message": message}).encode()
+    make_run(
+        tmp_path / "runs" / "demo", run_id="r", usage={"input": 400, "output": 100},
+        transcript={"stdout.jsonl": stream},
+    )  # fmt: skip
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+
+    kinds = "400 new, unknown from cache, unknown written to cache"
+    assert (out / "runs" / "r" / "index.html").read_text("utf-8").count(kinds) == 2

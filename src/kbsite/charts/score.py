@@ -282,11 +282,11 @@ def _table(
     state: StateHref | None,
     so_far: SoFar | None,
 ) -> Markup:
-    heads = ["when", "tokens", "what", "score", "told", "step"]
+    heads = ["when", "tokens of the main agent", "what", "score", "told", "step"]
     held = list(_rows(points))
     rows = [_row(several, href) for several in held]
     if so_far is not None:
-        heads.append("cost until then, estimated")
+        heads.append("cost of these tokens, estimated")
         for row, several in zip(rows, held, strict=True):
             row.append(plain(so_far(several[-1].used)))
     if state is not None:

@@ -50,7 +50,7 @@ def trajectory(told: Transcript, attempt: Attempt, canary: str = "") -> Iterator
     """
     run, session = attempt.run, told.session
     usage = of_run(told.usage, run.usage)
-    cost = run.cost_usd if told.cost_usd is None else told.cost_usd
+    cost = told.cost_usd if run.cost_usd is None else run.cost_usd
     writer = _Writer(_agent(run, session))
     head: Json = {
         "session_id": (session.session_id if session else "") or run.id,
@@ -157,7 +157,7 @@ def _notes(told: Transcript, pictures: int) -> str:
     if pictures:
         notes.append(f"Pictures named by type and size only: {pictures}.")
     if told.lower_bound:
-        notes.append("The token counts are lower bounds: some were told at a message's start only.")
+        notes.append("Token counts and cost are lower bounds: the transcript does not tell of all.")
     return " ".join(notes)
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board, Cell, Column, Row
 from kbsite.model.counts import number_of
+from kbsite.model.price import Cost
 from kbsite.model.run import Contender, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.pages import facts, listing
@@ -198,7 +199,7 @@ def _facts(site: Site, about: About) -> Iterator[Fact]:
     yield _middle("time", [run.elapsed_seconds for run in runs], facts.duration)
     yield _middle("tokens sent", [run.usage.sent for run in runs], _whole)
     yield _middle("tokens generated", [run.usage.output for run in runs], _whole)
-    yield _middle("cost", [site.cost(run).usd for run in runs], facts.money)
+    yield _costs([site.cost(run) for run in runs])
     if about.kind is HARNESS:
         yield from _tells(runs)
 
@@ -238,6 +239,19 @@ def _middle(label: str, values: Sequence[float | None], written: Callable[[float
     if len(known) < len(values):
         told += f", known of {facts.count(len(known))} of {number_of(len(values), 'run')}"
     return Fact(label, told)
+
+
+def _costs(costs: Sequence[Cost]) -> Fact:
+    """The median of costs, and how many of them nobody told."""
+    middle = _middle("cost", [cost.usd for cost in costs], facts.money)
+    guesses = sum(cost.estimated for cost in costs)
+    least = sum(cost.least for cost in costs)
+    told = [middle.text]
+    if guesses:
+        told.append(number_of(guesses, "of them is an estimate", "of them are estimates"))
+    if least:
+        told.append(number_of(least, "a lower bound", "lower bounds"))
+    return Fact("cost", ", ".join(told))
 
 
 def _whole(tokens: float) -> str:

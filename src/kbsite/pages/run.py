@@ -8,17 +8,17 @@ from functools import partial
 from msgspec import Struct
 
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
+from kbsite.charts.score import SoFar
 from kbsite.exports import atif, markdown
 from kbsite.fold.lookup import by_name
 from kbsite.model.config import Leak
 from kbsite.model.proof import Proof
-from kbsite.model.run import Run
 from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages import part_lists
 from kbsite.pages.compared import compared
-from kbsite.pages.costs import in_words, so_far
+from kbsite.pages.costs import spent
 from kbsite.pages.file_names import LARGE, raw_path
 from kbsite.pages.filters import chips, filters
 from kbsite.pages.grade import floors_of, grade, in_ms
@@ -188,7 +188,9 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     copies = quoted_copies(stored, held) if stood.held else ()
     yield from snapshot_files(stored.run, stood, href, renderer, copies)
     values |= {"told": told, "snapshots": stood, "href": href, "seen": _seen(told)}
-    values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
+    values["charts"] = (
+        _charts(told, stood, href, spent(site, stored.run, shown, told)) if told else {}
+    )
     found = sources(stored, held, colours(stored, renderer))
     yield from source_files(stored, found, renderer)
     cited = reading.cited.addresses(addresses)
@@ -267,13 +269,14 @@ def _seen(told: Trajectory | None) -> bool:
 
 
 def _charts(
-    site: Site, run: Run, told: Trajectory, stood: Snapshots, href: Callable[[str], str]
+    told: Trajectory,
+    stood: Snapshots,
+    href: Callable[[str], str],
+    costs: tuple[str, SoFar | None],
 ) -> dict[str, Chart | None]:
     """The charts of how the run came to its solution."""
-    cost = in_words(site.cost(run))
-    state = partial(state_address, stood)
     return {
-        "score": score_chart(told, href, state, cost, so_far(site, run)),
+        "score": score_chart(told, href, partial(state_address, stood), *costs),
         "work": work_chart(told.signs),
         "context": context_chart(told.signs, href),
     }

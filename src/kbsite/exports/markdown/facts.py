@@ -13,6 +13,7 @@ from kbsite.model.config import canary_line
 from kbsite.model.counts import between, figure, small
 from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
+from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.model.usage import Usage, of_run
 
@@ -34,7 +35,7 @@ def head(
         "budget": _seconds(run.budget_seconds),
         "ended": run.end_reason.sentence,
         "tokens": _tokens(of_run(told.usage, run.usage) if told else run.usage, told),
-        "cost": _dollars(run.cost_usd),
+        "cost": _cost(run, told),
         "origin": run.origin,
     })  # fmt: skip
     yield from (f"- note: {code(note)}" for note in run.notes)
@@ -63,6 +64,12 @@ def _dollars(value: float | None) -> str | None:
     if value is None:
         return None
     return f"${small(value)}" if 0 < value < 0.00095 else f"${value:.4f}"
+
+
+def _cost(run: Run, told: Transcript | None) -> str | None:
+    cost = told.cost_usd if told and run.cost_usd is None else run.cost_usd
+    dollars = _dollars(cost)
+    return f"{dollars} (a lower bound)" if dollars and told and told.lower_bound else dollars
 
 
 def _tokens(usage: Usage, told: Transcript | None) -> str | None:
