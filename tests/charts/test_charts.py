@@ -211,6 +211,18 @@ def test_the_score_table_tells_what_the_picture_shows() -> None:
     assert told[-1][2:] == ["end ✓", "0.35", "the session ended; graded: passed", "L23"]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(9.94, "9.9 s"), (9.96, "0:09"), (754.96, "12:34"), (3599.5, "59:59"), (3600.0, "1:00:00")],
+)
+def test_a_point_is_told_when_the_rest_of_the_page_tells_it(seconds: float, text: str) -> None:
+    chart = score(Work().run("a", "PASS", at=(0, seconds)).trajectory())
+
+    assert rows(chart)[0][0] == text
+    (mark,) = shapes(chart, "chart-pass")
+    assert str(mark.findtext("title")).startswith(f"{text} ")
+
+
 def test_the_best_line_never_falls() -> None:
     work = Work()
     for number, peak in enumerate((0.2, 0.1, 0.3, 0.3, 0.05, 0.9)):

@@ -326,3 +326,10 @@ def test_a_cost_that_only_the_transcript_tells_is_told_and_marked_as_the_tokens_
     assert "- cost: `$0.5000`\n" in whole
     assert "- cost: `$0.5000 (a lower bound)`\n" in cut
     assert "(a lower bound)`" in next(line for line in cut.splitlines() if "tokens" in line)
+
+
+def test_a_step_is_told_at_the_second_that_its_page_tells() -> None:
+    log = Log()
+    text = file(folded(log.say(at=0), log.say(at=59.7)), attempt())
+
+    assert "2 · `L2` · 59 s · assistant" in text

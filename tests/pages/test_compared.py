@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from kbsite.build import build
 from kbsite.model.event import ToolKind
 from kbsite.model.price import Price, PriceTable
-from kbsite.pages.compared import LEAST, SHARE, TOKENS, _Called, _OfPhase, script
+from kbsite.pages.compared import LEAST, SHARE, TOKENS, _Called, _moment, _OfPhase, script
+from kbsite.pages.facts import elapsed
 from kbsite.pages.page import comparison, run_key
 from kbsite.trajectories.phases import Phase
 from tests.browser.long_session import session as long_session
@@ -347,3 +348,16 @@ def test_a_score_of_a_curve_is_written_as_the_facts_write_it(
 
     assert told["curves"]["score"][-1][1] == held
     assert dict(told["facts"])["interval"] == ".99995 to .99997"
+
+
+@given(st.floats(0, 1e6))
+def test_a_moment_keeps_the_second_that_pages_tell(seconds: float) -> None:
+    told = _moment(seconds)
+
+    assert told is not None
+    assert elapsed(told) == elapsed(seconds)
+    assert told == pytest.approx(seconds, rel=0.01, abs=0.001)
+
+
+def test_a_moment_that_nobody_knows_is_none() -> None:
+    assert (_moment(None), _moment(float("nan")), _moment(754.96)) == (None, None, 754.9)

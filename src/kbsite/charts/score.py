@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from math import floor
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -57,6 +58,9 @@ _TOKENS = 44
 
 _MANY = 60
 """Points from which edits in a row are one row of the table."""
+
+_TENTHS = 9.95
+"""Seconds from which on a clock tells no tenths."""
 
 _FAR = 3
 """Times the length of a session from which its budget lies beyond the picture: what was done in a
@@ -240,9 +244,14 @@ def _shape(plot: _Plot, point: Point, x: float) -> tuple[str, str]:
 
 
 def _mark(point: Point, shape: str, style: str) -> Markup:
-    when = f"{clock(point.elapsed)} " if point.elapsed is not None else ""
+    when = f"{_when(point.elapsed)} " if point.elapsed is not None else ""
     told = element("title", plain(f"{when}{point.text[:200]}{_REJECTED[point.rejected]}"))
     return element("path", told, d=shape, class_=style, data_anchor=point.anchor)
+
+
+def _when(seconds: float) -> str:
+    """A moment, as all that stands around the chart tells it: a second counts when it is over."""
+    return clock(seconds if seconds < _TENTHS else floor(seconds))
 
 
 def _description(trajectory: Trajectory, plot: _Plot) -> str:
@@ -312,7 +321,7 @@ def _row(points: list[Point], href: Href) -> list[Markup]:
     score = last.score if last.score is not None else last.speedup
     sign = "×" if last.score is None else ""
     return [
-        plain("" if last.elapsed is None else clock(last.elapsed)),
+        plain("" if last.elapsed is None else _when(last.elapsed)),
         plain("" if last.tokens is None else amount(last.tokens)),
         plain(_WORDS[last.kind] + _SIGNS[last.passed] + _REJECTED[last.rejected]),
         plain("" if score is None else f"{figure(score)}{sign}"),

@@ -183,7 +183,7 @@ def _solution(stored: StoredRun) -> str | None:
 
 
 def _milestone(found: Milestone | None) -> Row | None:
-    return None if found is None else [found.anchor, _number(found.elapsed)]
+    return None if found is None else [found.anchor, _moment(found.elapsed)]
 
 
 class _Called(Struct, frozen=True):
@@ -260,8 +260,8 @@ def _call(call: _Called, point: Point | None, length: int) -> Row:
     told = call.told
     if point is not None and point.kind is PointKind.BENCHMARK:
         told = f"{point.text}: {told}"
-    elapsed = _number(call.elapsed)
-    return [_kind(call, point), call.anchor, elapsed, _line(told, length), int(call.failed)]
+    at = _moment(call.elapsed)
+    return [_kind(call, point), call.anchor, at, _line(told, length), int(call.failed)]
 
 
 def _kind(call: _Called, point: Point | None) -> str:
@@ -292,7 +292,7 @@ def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
     tokens = _thinned(told.spent, min(most, TOKENS))
     return {
         "score": _scores([p for p in timed if p.score is not None and not p.rejected], most),
-        "tokens": [[_number(at), spent] for at, spent in tokens],
+        "tokens": [[_moment(at), spent] for at, spent in tokens],
         "edits": _thinned(_counts(timed, PointKind.EDIT), most),
         "checks": _thinned(_counts(timed, PointKind.CHECK), most),
     }
@@ -301,7 +301,7 @@ def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
 def _scores(points: Sequence[Point], most: int) -> list[Row]:
     """The scores, thinned; the best one is always among them, at the end if need be."""
     rows: list[Row] = [
-        [_number(p.elapsed), _score(p.score), p.anchor, int(p.kind is PointKind.SUBMIT)]
+        [_moment(p.elapsed), _score(p.score), p.anchor, int(p.kind is PointKind.SUBMIT)]
         for p in points
     ]
     best = max((_score(p.score) or 0.0 for p in points), default=0.0)
@@ -312,7 +312,7 @@ def _scores(points: Sequence[Point], most: int) -> list[Row]:
 def _counts(points: Iterable[Point], kind: PointKind) -> list[Row]:
     """How many points of a kind there were by then."""
     ours = (point for point in points if point.kind is kind)
-    return [[_number(point.elapsed), number] for number, point in enumerate(ours, start=1)]
+    return [[_moment(point.elapsed), number] for number, point in enumerate(ours, start=1)]
 
 
 def _thinned(rows: Collection[T], most: int) -> list[T]:
@@ -331,6 +331,17 @@ def _score(value: float | None) -> float | int | None:
     """
     held = _number(value, 7)
     return 0.999999 if held == 1 and value is not None and value < 1 else held
+
+
+def _moment(seconds: float | None) -> float | int | None:
+    """A moment in few digits, of which the whole seconds, which pages tell, are those that it has.
+
+    A second that was not over yet, but for rounding, has not come.
+    """
+    held = _number(seconds)
+    if held is None or seconds is None or int(held) == int(seconds):
+        return held
+    return int(seconds) if abs(seconds) >= 1000 else int(seconds * 10) / 10
 
 
 def _number(value: float | None, digits: int = 4) -> float | int | None:

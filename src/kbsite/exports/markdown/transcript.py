@@ -43,7 +43,7 @@ def _log(log: AgentLog, prefix: str, left: Left) -> Iterator[str]:
             continue
         number += 1
         title, *blocks = body
-        time = "" if step.elapsed is None else f" · {step.elapsed:.0f} s"
+        time = "" if step.elapsed is None else f" · {int(step.elapsed)} s"
         yield f"#### {prefix}{number} · {code(step.anchor)}{time} · {title}"
         yield from blocks
         yield ""
