@@ -2,11 +2,12 @@
 
 A contender's figure is its mean score over the deck. By the board's rule a cell without a score
 counts 0, whether the run failed, passed without a figure, was taken out by its verdict or never
-was: that is what the order of the rows adds up too, and it holds every contender to the same
-problems. How many cells were
-attempted, and how many passed without a figure, stands beside the mean. On a board without any
-score, as of figures that others published, a problem that was passed counts 1: the mean is the
-share of problems passed.
+was: it holds every contender to the same problems. Ranks and groups go by these means. The rows of
+a board do not: they stand by how many problems were passed, and by the sum of the scores where
+these are as many, so that one with a higher mean may stand below. How many cells were attempted,
+and how many passed without a figure, stands beside the mean. On a board without any score, as of
+figures that others published, a problem that was passed counts 1: the mean is the share of problems
+passed.
 """
 
 from __future__ import annotations

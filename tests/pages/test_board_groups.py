@@ -190,6 +190,19 @@ def test_one_score_on_a_board_lets_scores_rank_as_ever() -> None:
     ]  # fmt: skip
 
 
+def test_the_order_of_the_rows_is_called_what_it_is() -> None:
+    """A mean of 0 may stand first: no list that begins so is in the order of the ranks."""
+    runs = [
+        attempt("x", model="scored", problem="a1", score=0.5),
+        timed("y", "timed", "a1", 0.1), timed("z", "timed", "a2", 0.1),
+    ]  # fmt: skip
+    asked = ("passed, then by score", "passed")
+    for made, wanted in zip((board(config(EASY), runs), two_contenders()), asked, strict=True):
+        page = page_of(site_of(boards=[made]))
+        (sort,) = [node for node in page.iter("select") if node.get("name") == "sort"]
+        assert said(next(sort.iter("option"))) == wanted
+
+
 def test_a_pass_without_a_score_shows_its_time() -> None:
     page = page_of(site_of(boards=[two_contenders()]))
 
