@@ -188,7 +188,7 @@
 
   const KINDS = [
     ["score", "score, as the agent saw it", (run) => best(run.score), kbsite.figures.score],
-    ["tokens", "tokens sent and generated", (run) => sum(run.tokens), short],
+    ["tokens", "tokens of the main agent's messages", (run) => sum(run.tokens), short],
     ["edits", "edits of solution.py", (run) => sum(run.edits), short],
     ["checks", "checks", (run) => sum(run.checks), short],
   ];

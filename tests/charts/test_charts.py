@@ -154,7 +154,18 @@ def test_the_tokens_climb_to_what_was_used_and_end_in_the_cost() -> None:
     assert heights == sorted(heights, reverse=True)
     assert heights[0] - heights[-1] == 32
     assert "18.6k, $4.10" in ["".join(e.itertext()) for e in shapes(chart, "chart-label")]
-    assert "sent and got 18.6k tokens" in str(parsed(chart.svg)[1].text)
+    assert "tell of 18.6k tokens." in str(parsed(chart.svg)[1].text)
+
+
+def test_tokens_that_no_message_tells_of_are_not_said_to_be_none() -> None:
+    """A provider may tell what few of its answers took, and its CLI what all of them did."""
+    found = session().trajectory(graded(0.35))
+    found = replace(found, signs=replace(found.signs, usage=Usage(input=2_480_000, output=22_000)))
+    chart = score_chart(found, href, cost="$4.10")
+    assert chart is not None
+
+    assert "18.6k of 2.5M, $4.10" in ["".join(e.itertext()) for e in shapes(chart, "chart-label")]
+    assert "tell of 18.6k of 2.5M tokens." in str(parsed(chart.svg)[1].text)
 
 
 def test_without_tokens_there_is_no_lane_for_them() -> None:

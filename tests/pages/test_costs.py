@@ -252,8 +252,8 @@ def test_a_chart_says_lower_bound_and_in_all_where_the_rest_of_the_page_does(
     heads, *body = [[said(cell) for cell in row] for row in table.iter("tr")]
 
     assert "estimate: at least $0.0036" in facts(out, "bare")
-    assert "590, estimate at least $0.0036 in all" in drawn
-    assert heads[1] == "tokens of the main agent"
+    assert "590 of 1.18k, estimate at least $0.0036 in all" in drawn
+    assert heads[1] == "tokens of the main agent's messages"
     at = heads.index("cost of these tokens, estimated")
     assert {(row[1], row[at]) for row in body} == {("590", "at least $0.0018")}
 

@@ -134,7 +134,7 @@ def test_lanes_of_agents_with_one_title_are_told_apart_by_their_ids() -> None:
     heads = [opening(f"agent-L{line}", "sub-agent", 1) for line in (7, 8)]
     told = [replace(head, agent=head.opens.id) for head in heads if head.opens]
     own = [item(said(line)) for line in range(LEAST)]
-    drawn = minimap([Part(1, 1, [*own, *told])], {})
+    drawn = minimap([Part(1, 1, [*own, *told])], {}, Usage())
 
     assert drawn is not None
     assert [lane.title for lane in drawn.lanes] == ["main", "sub-agent L7", "sub-agent L8"]
@@ -266,6 +266,13 @@ def test_marks_stand_on_the_axes_where_their_steps_begin_and_end() -> None:
     assert axes.pauses("") == "250-1000"
     assert axes.pauses("a") == ""
     assert (axes.time_end, axes.tokens_end) == ("01:40", "400 tokens")
+
+
+def test_the_axis_of_tokens_says_how_many_its_steps_do_not_tell_of() -> None:
+    axes = Axes(whole=2_500_000)
+    axes.add(item(said(1, 0.0, usage=Usage(input=60, output=40))), "", 0)
+
+    assert axes.tokens_end == "100 of 2,500,000 tokens"
 
 
 def test_a_step_without_a_time_stands_where_the_one_before_ends() -> None:

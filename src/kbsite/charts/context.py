@@ -49,7 +49,7 @@ def context_chart(signs: VitalSigns, href: Href) -> Chart | None:
     title = "Context size by message"
     largest = max(size.sent for size in sizes)
     told = (
-        f"Tokens sent with each message of the main agent, {len(sizes)} in all: "
+        f"Tokens sent with each message of the main agent that tells of them, {len(sizes)} in all: "
         f"{amount(sizes[0].sent)} with the first, {amount(sizes[-1].sent)} with the last, at most "
         f"{amount(largest)}. Compactions: {len(signs.compactions)}."
     )

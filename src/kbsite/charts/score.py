@@ -88,7 +88,7 @@ def score_chart(
         *_grade(plot),
         path(_best(plot), "chart-best"),
         *_marks(plot),
-        *_tokens(plot, cost),
+        *_tokens(plot, _of_whole(trajectory, plot), cost),
     ]
     title = "Score over time, as the agent saw it"
     svg = picture(title, _description(trajectory, plot), content, _height(plot))
@@ -172,7 +172,19 @@ def _height(plot: _Plot) -> int:
     return HEIGHT + _LANES + (_TOKENS if any(p.tokens for p in plot.points) else 0)
 
 
-def _tokens(plot: _Plot, cost: str) -> Iterator[Markup]:
+def _of_whole(trajectory: Trajectory, plot: _Plot) -> str:
+    """How many tokens its main agent's messages tell of, "59.2k of 2.52M" if there were more.
+
+    Sub-agents have tokens of their own, and not every CLI tells what each message took.
+    """
+    usage = trajectory.signs.usage
+    own = max((point.tokens or 0 for point in plot.points), default=0)
+    whole = (usage.sent or 0) + (usage.output or 0)
+    told = amount(own)
+    return told if whole <= own or amount(whole) == told else f"{told} of {amount(whole)}"
+
+
+def _tokens(plot: _Plot, told: str, cost: str) -> Iterator[Markup]:
     """The tokens that were sent and got until each point, as a curve in a lane of its own."""
     known = [(x, p.tokens) for p, x in zip(plot.points, plot.at, strict=True) if p.tokens]
     if not known:
@@ -184,10 +196,10 @@ def _tokens(plot: _Plot, cost: str) -> Iterator[Markup]:
     drawn = {int(x // 2): f"L{coordinate(x)} {coordinate(y.at(tokens))}" for x, tokens in known}
     start = f"M{coordinate(plot.x.start)} {coordinate(y.start)}"
     yield path([start, *drawn.values()], "chart-tokens")
-    told = ", ".join(filter(None, [amount(most), cost]))
+    words = ", ".join(filter(None, [told, cost]))
     end = known[-1][0]
     anchor = "end" if end > WIDTH / 2 else "start"
-    yield label(told, end, y.start + 13, anchor=anchor)
+    yield label(words, end, y.start + 13, anchor=anchor)
 
 
 def _budget(plot: _Plot) -> Iterator[Markup]:
@@ -265,9 +277,9 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
     ]
     if best is not None and best.score is not None:
         told.append(f"The best score that the agent saw is {figure(best.score)}.")
-    sent = max((point.tokens or 0 for point in plot.points), default=0)
-    if sent:
-        told.append(f"The main agent sent and got {amount(sent)} tokens.")
+    tokens = _of_whole(trajectory, plot)
+    if tokens != "0":
+        told.append(f"Messages of the main agent tell of {tokens} tokens.")
     if plot.points[-1].score is not None:
         told.append(f"The grade is {figure(plot.points[-1].score)}.")
     return " ".join([*told, *_asides(plot)])
@@ -291,7 +303,7 @@ def _table(
     state: StateHref | None,
     so_far: SoFar | None,
 ) -> Markup:
-    heads = ["when", "tokens of the main agent", "what", "score", "told", "step"]
+    heads = ["when", "tokens of the main agent's messages", "what", "score", "told", "step"]
     held = list(_rows(points))
     rows = [_row(several, href) for several in held]
     if so_far is not None:

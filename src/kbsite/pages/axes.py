@@ -38,6 +38,8 @@ class Axes(Struct):
 
     seconds: float = 0.0
     tokens: int = 0
+    whole: int = 0
+    """All tokens of the session: not every CLI tells what each message took."""
     _stretches: dict[tuple[str, int], Stretch] = field(default_factory=dict)
     _pauses: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
@@ -87,7 +89,8 @@ class Axes(Struct):
     @property
     def tokens_end(self) -> str:
         """What stands at the end of the axis of tokens."""
-        return f"{count(self.tokens)} tokens"
+        of = f" of {count(self.whole)}" if self.whole > self.tokens else ""
+        return f"{count(self.tokens)}{of} tokens"
 
 
 def times(item: Item) -> tuple[float | None, float | None]:

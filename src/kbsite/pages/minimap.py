@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from kbsite.model.event import Notice, Topic
+from kbsite.model.usage import Usage
 from kbsite.pages.axes import Axes
 from kbsite.pages.facts import elapsed
 from kbsite.pages.filters import MAIN, told_apart
@@ -72,8 +73,8 @@ class Minimap(Struct, frozen=True):
     axes: Axes
 
 
-def minimap(parts: Sequence[Part], quoted: Mapping[str, str]) -> Minimap | None:
-    """The map of a transcript; None for a short one.
+def minimap(parts: Sequence[Part], quoted: Mapping[str, str], usage: Usage) -> Minimap | None:
+    """The map of a transcript that took so many tokens; None for a short one.
 
     `quoted` has the steps that an audit cites, each with the place of what it quotes first.
     """
@@ -83,7 +84,7 @@ def minimap(parts: Sequence[Part], quoted: Mapping[str, str]) -> Minimap | None:
     columns = min(COLUMNS, count)
     named: dict[str, tuple[str, str]] = {"": (MAIN, "")}
     marks: dict[str, dict[int, tuple[int, Mark]]] = {}
-    axes = Axes()
+    axes = Axes(whole=(usage.sent or 0) + (usage.output or 0))
     placed = ((part, item) for part in parts for item in part.items)
     for index, (part, item) in enumerate(placed):
         if item.opens is not None:

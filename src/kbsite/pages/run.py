@@ -199,7 +199,9 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values |= {"sources": found, "quotes": shown_quotes(stored, held, places | cited)}
     yield from raw_file_pages(stored, renderer)
     values |= {
-        "minimap": minimap(parts, reading.cited.first),
+        "minimap": minimap(
+            parts, reading.cited.first, told.signs.usage if told else stored.run.usage
+        ),
         "logs": list(logs(stored, held)),
         "raw": raw_files(stored),
         "provenance": provenance(site, stored.run, shown),
