@@ -22,6 +22,7 @@ from kbsite.store.runs import read_run
 from tests.cli.audit.calling import called, started
 from tests.cli.audit.terminals import after_the_bar, on_a_terminal
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.pages.test_costs import TWICE
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[2J\r\x9b31m\u202e\u200b\x00"
 
@@ -89,6 +90,16 @@ def test_the_sheet_holds_all_that_a_judgement_needs(
     assert "n=1024" in held["grade"]
     assert "    1  def solve(x):\n    2      return x.softmax(-1)\n" in held["solution.py"]
     assert f"kbsite audit new {run.name}" in held["next"]
+
+
+def test_tokens_are_those_of_the_page_and_marked_as_there(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=())
+    run = make_run(tmp_path / "runs" / "demo", usage={}, transcript={"stdout.jsonl": TWICE})
+    held = sections(called(tmp_path, "show", run.name).stdout)
+
+    assert "40 sent, 5 generated, a lower bound" in held["facts"]
 
 
 def test_it_says_what_our_own_grader_found_and_noticed(

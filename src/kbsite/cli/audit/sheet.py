@@ -72,14 +72,13 @@ def _facts(held: Dossier) -> Iterator[str]:
     end = run.end_reason.sentence
     if run.exit_code is not None:
         end += f" Exit code {run.exit_code}."
-    used = run.usage
     few = held.transcript is not None and held.transcript.lower_bound
     facts = {
         "started": moment(run.started),
         "took": f"{duration(run.elapsed_seconds)}{budget}",
         "end": end,
         "the CLI said": _finish(held),
-        "tokens": f"{count(used.sent)} sent, {count(used.output)} generated" if used.known else "",
+        "tokens": _tokens(held),
         "cost": in_words(held.site.cost(run, held.transcript), few=few),
         "hardware": run.hardware or "",
         "harness": f"{run.harness} {run.harness_version or ''}",
@@ -105,6 +104,15 @@ def _finish(held: Dossier) -> str:
     finish = held.transcript.finish if held.transcript else None
     told = ": ".join(filter(None, (finish.reason, finish.text))) if finish else ""
     return told if len(told) <= SAID else f"{told[:SAID]}…"
+
+
+def _tokens(held: Dossier) -> str:
+    """Those that its transcript tells, as on its page; else those that were counted."""
+    shown, used = held.transcript, held.stored.run.usage
+    bound = ""
+    if shown is not None and shown.usage.known:
+        used, bound = shown.usage, ", a lower bound" if shown.lower_bound else ""
+    return f"{count(used.sent)} sent, {count(used.output)} generated{bound}" if used.known else ""
 
 
 def _transcript(held: Dossier) -> str:
