@@ -6,7 +6,7 @@ import posixpath
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from kbsite.fold.patches import MATCHES, changes, moved_to, patched
+from kbsite.fold.patches import changes, moved_to, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
 from kbsite.line_matching import MATCHES, LineMatcher

@@ -8,11 +8,8 @@ from itertools import groupby
 
 from msgspec import Struct, field
 
-from kbsite.line_matching import LineMatcher
+from kbsite.line_matching import MATCHES, LineMatcher
 from kbsite.model.transcript import DiffLine
-
-MATCHES = 500_000
-"""Pairs of equal lines from which two texts are not matched, but shown one after the other."""
 
 _MOVE = "*** Move to: "
 _NUMBERS = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,[0-9]{1,9})? @@.*")

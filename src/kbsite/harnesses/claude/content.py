@@ -154,7 +154,7 @@ def brought(
             case "text":
                 told = text(block.get("text"))
                 yield _said(row, told, own=own)
-                yield from _over(row, told)
+                yield from ended(row, told)
             case "image":
                 yield row.event(
                     Message, role=Role.USER, text="", images=(picture_in(block),), injected=own
@@ -178,7 +178,7 @@ def _said(row: Row, told: str, *, own: bool) -> Notice | Message:
     return row.event(Message, role=Role.USER, text=told, injected=injected)
 
 
-def _over(row: Row, told: str) -> Iterator[ToolResult]:
+def ended(row: Row, told: str) -> Iterator[ToolResult]:
     """How a command that ran in the background ended, as the CLI tells the model later."""
     if not told.startswith(_NOTIFIED):
         return

@@ -11,12 +11,20 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.claude.agents import Agents
+from kbsite.harnesses.claude.branches import Branches
 from kbsite.harnesses.claude.content import assistant, gave_up, user, was_stopped
 from kbsite.harnesses.claude.copies import Family, Member
 from kbsite.harnesses.claude.hooks import Hooks
+from kbsite.harnesses.claude.queued import Queue
 from kbsite.harnesses.claude.system import attachment, system
 from kbsite.harnesses.claude.tokens import Totals
-from kbsite.harnesses.claude.vocabulary import BOOKKEEPING, LINKS, PROGRESS, SYNTHETIC
+from kbsite.harnesses.claude.vocabulary import (
+    BOOKKEEPING,
+    LINKS,
+    PROGRESS,
+    ROW_NOTICES,
+    SYNTHETIC,
+)
 from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.claude.workflows import JOURNAL, OUTCOME, TYPE, journal, outcome
 from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
@@ -58,6 +66,8 @@ class _State(Struct):
     prompts: dict[str, str] = field(default_factory=dict)
     """By agent: the system prompt that was last given out."""
     hooks: Hooks = field(default_factory=Hooks)
+    branches: Branches = field(default_factory=Branches)
+    queue: Queue = field(default_factory=Queue)
     member: Member = field(default_factory=Member)
     elsewhere: frozenset[str] = frozenset()
     """The sub-agents that have files of their own."""
@@ -133,12 +143,15 @@ def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read)
             yield from read(held, state)
     if held and held.agent not in state.told and held.agent in state.facts:
         yield _session(held, state)
+    yield from state.queue.rest()
 
 
 def _row(held: Row, state: _State) -> Iterator[Event]:
+    back = list(state.branches.turned_back(held))
     if session := state.member.copied(held):
         yield from state.member.copy(held, session)
         return
+    yield from back
     if held.agent in state.agents.sidechains:
         yield from state.agents.start_by_prompt(held, held.agent)
     yield from _facts(held, state)
@@ -152,23 +165,33 @@ def _told(held: Row, state: _State) -> Iterator[Event]:
             if not held.agent:
                 yield from gave_up(held)
         case "user":
-            yield from _user(held, state)
+            yield from state.queue.passing(_user(held, state))
         case "system":
             yield from state.hooks.told(held, system(held))
         case "attachment":
-            yield from state.hooks.told(held, _attachment(held, state))
+            shown = state.queue.passing(_attachment(held, state))
+            yield from state.hooks.told(held, shown)
         case "progress":
             yield from state.hooks.told(held, _progress(held, state))
+        case "queue-operation":
+            state.queue.operation(held)
+            yield held.trace(kind)
         case "cost-state":
             yield from state.totals.of_row(state.member.own(held), held.text("sessionId"))
             yield held.trace(kind)
-        case _ if kind in LINKS:
-            told = (held.text(key) for key in LINKS[kind])
-            yield held.notice(Topic.NOTE, " ".join(filter(None, told)))
-        case _ if kind in BOOKKEEPING:
-            yield held.trace(kind)
         case _:
-            yield held.unknown(kind)
+            yield _beside(held, kind)
+
+
+def _beside(held: Row, kind: str) -> Event:
+    """What a row tells that is no part of what goes to and comes from the model."""
+    if kind in ROW_NOTICES:
+        topic, words, key = ROW_NOTICES[kind]
+        return held.notice(topic, words.format(held.text(key)))
+    if kind in LINKS:
+        told = (held.text(key) for key in LINKS[kind])
+        return held.notice(Topic.NOTE, " ".join(filter(None, told)))
+    return held.trace(kind) if kind in BOOKKEEPING else held.unknown(kind)
 
 
 def _user(held: Row, state: _State) -> Iterator[Event]:

@@ -62,10 +62,14 @@ RESULT_BLOCKS = frozenset({
 
 BOOKKEEPING = frozenset({
     "agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob",
-    "api-request-shape", "atis-latch", "attribution-snapshot", "bridge-session",
-    "content-replacement", "custom-title", "file-history-snapshot", "history-suppression",
-    "last-prompt", "mode", "permission-mode", "queue-operation", "speculation-accept", "summary",
-    "tag", "task-summary", "tools-used", "worktree-state",
+    "api-request-resumed", "api-request-shape", "artifact-autoreact-ledger",
+    "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
+    "content-replacement", "custom-title", "data-flow-incomplete", "data-flow-records",
+    "derived-from", "dev-mods", "file-history-delta", "file-history-snapshot",
+    "history-suppression", "hybrid-organization", "isolation-latch", "last-prompt", "memory-mode",
+    "mode", "observer-ref", "permission-mode", "queue-operation", "relocated", "repl-mode",
+    "resume-head-vouch", "session-owner", "speculation-accept", "summary", "tag", "task-summary",
+    "tools-used", "worktree-state",
 })  # fmt: skip
 """Rows of a session log that hold nothing to read, or repeat what other rows hold."""
 
@@ -74,6 +78,15 @@ LINKS: dict[str, tuple[str, str]] = {
     "pr-link": ("prRepository", "prUrl"),
 }
 """Rows of a session log that point to something published: the keys of its name and its address."""
+
+ROW_NOTICES: dict[str, tuple[Topic, str, str]] = {
+    "continued-in": (Topic.NOTE, "The session goes on in session {}.", "continuedInSessionId"),
+    "ended-by-model": (Topic.INTERRUPTION, "The model ended the conversation.", ""),
+    "fork-context-ref": (
+        Topic.NOTE, "It starts with what the agent that started it had seen.", "",
+    ),
+}  # fmt: skip
+"""Rows of a session log that tell something: what it is about, the words, the key within them."""
 
 PROGRESS = frozenset({
     "agent_progress", "bash_progress", "hook_progress", "mcp_progress", "powershell_progress",
@@ -106,6 +119,8 @@ SYSTEM_NOTICES: dict[str, tuple[Topic, str]] = {
     "memory_recall": (Topic.NOTE, "content"),
     "microcompact_boundary": (Topic.COMPACTION, "content"),
     "mirror_error": (Topic.ERROR, "error"),
+    "model_consent_fallback": (Topic.NOTE, "content"),
+    "model_fallback": (Topic.NOTE, "content"),
     "model_refusal_fallback": (Topic.NOTE, "content"),
     "model_refusal_no_fallback": (Topic.ERROR, "content"),
     "notification": (Topic.NOTE, "text"),
@@ -114,7 +129,9 @@ SYSTEM_NOTICES: dict[str, tuple[Topic, str]] = {
 }
 """Rows of type system that tell something: what it is about, and the key of its text."""
 
-BY_A_MODEL = frozenset({"model_refusal_fallback", "model_refusal_no_fallback"})
+BY_A_MODEL = frozenset({
+    "model_fallback", "model_refusal_fallback", "model_refusal_no_fallback",
+})  # fmt: skip
 """Those of them until which a model was at work."""
 
 ATTACHMENT_TEXT: dict[str, str] = {

@@ -1,0 +1,140 @@
+"""Where a conversation goes back: rows are a tree, each names the one before it.
+
+Whoever takes back a prompt, or resumes a session at an earlier message, has the log go on from
+there. What stands between was said and done all the same, and the model sees none of it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+from kbsite.harnesses.claude.content import blocks
+from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.rows import Row
+from kbsite.model.event import Notice, Topic
+
+_MOST_STEPS = 2_000_000
+"""Rows that are gone back through, in all: beyond it nothing is told, as of no log of Claude's."""
+
+
+class _Kind(Enum):
+    """What a row is to the conversation."""
+
+    BESIDE = "beside"
+    """An attachment, a hook, a note: it may hang anywhere."""
+    ANSWER = "answer"
+    """A result of a tool: those of calls at once hang beside each other."""
+    SPOKEN = "spoken"
+    """What the model said."""
+    PROMPT = "prompt"
+    """What begins a turn."""
+    SUMMED_UP = "summed up"
+    """A compaction, which goes on from the row that it names."""
+
+
+_LIGHT = (_Kind.BESIDE, _Kind.ANSWER)
+
+
+class _Node(NamedTuple):
+    """A row of the conversation."""
+
+    line: int
+    before: int
+    """The number of the row before it; -1 for none that is known."""
+    kind: _Kind
+    said: int
+    """Which message of the model's it is a part of; 0 if of none."""
+
+
+class Branches(Struct):
+    """The rows of the main agent in one file, and where its conversation is."""
+
+    numbers: dict[int, int] = field(default_factory=dict)
+    """By the digest of a row's id: its number."""
+    nodes: list[_Node] = field(default_factory=list)
+    at: int = -1
+    """The number of the last row that belongs to the conversation."""
+    steps: int = 0
+
+    def turned_back(self, row: Row) -> Iterator[Notice]:
+        """A notice, if the conversation goes on from an earlier row with this one."""
+        own = row.text("uuid")
+        if row.agent or not own or hash(own) in self.numbers:
+            return
+        parent = row.text("parentUuid") or row.text("logicalParentUuid")
+        node = _Node(row.place.line, self.numbers.get(hash(parent), -1), _kind(row), _message(row))
+        left: list[_Node] = []
+        meets = node.before
+        if node.kind is _Kind.PROMPT and self.at >= 0 and (meets >= 0 or not parent):
+            left, meets = self._left(node.before)
+        self._add(own, node)
+        if any(one.kind in (_Kind.SPOKEN, _Kind.PROMPT) for one in left):
+            yield row.notice(Topic.INTERRUPTION, self._told(meets, left))
+
+    def _add(self, own: str, node: _Node) -> None:
+        self.numbers[hash(own)] = len(self.nodes)
+        self.nodes.append(node)
+        if node.kind is not _Kind.BESIDE:
+            self.at = len(self.nodes) - 1
+
+    def _left(self, before: int) -> tuple[list[_Node], int]:
+        """What a conversation that goes on from a row leaves behind, and the last row it keeps."""
+        left: list[_Node] = []
+        other, now = before, self.at
+        said = self.nodes[self._of_weight(before)].said if before >= 0 else 0
+        while now != other and self._goes_back():
+            if now > other:
+                node = self.nodes[now]
+                now = node.before
+                # Calls of one message stand beside each other.
+                if node.kind is not _Kind.SPOKEN or node.said != said:
+                    left.append(node)
+            else:
+                other = self.nodes[other].before
+        return (left, now) if self.steps < _MOST_STEPS else ([], now)
+
+    def _of_weight(self, number: int) -> int:
+        """The row, or else the last one before it, that is a message; the row where none is."""
+        found = number
+        while found >= 0 and self.nodes[found].kind in _LIGHT and self._goes_back():
+            found = self.nodes[found].before
+        return found if found >= 0 else number
+
+    def _goes_back(self) -> bool:
+        self.steps += 1
+        return self.steps < _MOST_STEPS
+
+    def _told(self, meets: int, left: list[_Node]) -> str:
+        first, last = left[-1].line, left[0].line
+        lines = f"line {first}" if first == last else f"lines {first} to {last}"
+        if meets < 0:
+            return f"The conversation begins anew: the model sees nothing of {lines} any more."
+        where = f"The conversation goes back to line {self.nodes[self._of_weight(meets)].line}"
+        return f"{where}, and on from there: the model sees nothing of {lines} any more."
+
+
+def _message(row: Row) -> int:
+    """Which message of the model's a row is a part of; 0 if of none."""
+    if row.text("type") != "assistant":
+        return 0
+    return hash(text(mapping(row.value.get("message")).get("id")) or row.text("uuid"))
+
+
+def _kind(row: Row) -> _Kind:
+    match row.text("type"):
+        case "assistant":
+            return _Kind.SPOKEN
+        case "system" if row.text("subtype") == "compact_boundary":
+            return _Kind.SUMMED_UP
+        case "user" if row.value.get("isCompactSummary") is True:
+            return _Kind.SUMMED_UP
+        case "user":
+            said = blocks(mapping(row.value.get("message")).get("content"))
+            answers = any(block.get("type") == "tool_result" for block in said)
+            return _Kind.ANSWER if answers else _Kind.PROMPT
+        case _:
+            return _Kind.BESIDE
