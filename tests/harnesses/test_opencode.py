@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kbsite.model.event import (
+    Event,
     Finish,
     Message,
     Notice,
@@ -235,6 +236,40 @@ def test_an_error_is_told_and_ends_the_session() -> None:
             "APIError",
             "APIError: bad key (HTTP 401)",
         )
+
+
+def reverted(**revert: str) -> list[Event]:
+    first = assistant(started(), said("one"), finished(), id="msg_1")
+    second = assistant(
+        started(), said("two", id="prt_2"), said("three", id="prt_3"), finished("length"),
+        id="msg_3",
+    )  # fmt: skip
+    return exported(
+        user(said("go"), id="msg_0"), first, user(said("more"), id="msg_2"), second, revert=revert
+    )
+
+
+def test_what_a_person_took_back_is_told_as_that_and_is_not_how_the_session_ended() -> None:
+    events = reverted(messageID="msg_2", snapshot="0", diff="-a = 2\n+a = 1")
+    told = [e.text for e in events if isinstance(e, Message | Notice)]
+    assert told == [
+        "go", "one", "What follows was taken back later.", "more", "two", "three",
+        "So far it was taken back: the model sees nothing of it, and files may have been put back."
+        "\n-a = 2\n+a = 1",
+    ]  # fmt: skip
+    assert [notice.restores for notice in of(Notice, events)] == [False, True]
+    assert one(Finish, events).reason == "stop"
+
+
+def test_a_part_of_a_message_can_be_what_is_taken_back_first() -> None:
+    events = reverted(messageID="msg_3", partID="prt_3")
+    told = [e.text for e in events if isinstance(e, Message | Notice)]
+    assert told[:5] == ["go", "one", "more", "two", "What follows was taken back later."]
+    assert told[5] == "three"
+    assert len(told) == 7
+    # Messages that the export does not have were not taken back in it.
+    assert of(Notice, reverted(messageID="msg_9")) == []
+    assert one(Finish, reverted(messageID="msg_9")).reason == "length"
 
 
 def test_an_abort_is_an_interruption() -> None:

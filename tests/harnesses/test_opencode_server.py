@@ -61,6 +61,8 @@ def kept(*rows: Any) -> list[Event]:
     return read(SERVER, json.dumps(rows))
 
 
+BACK = "So far it was taken back: the model sees nothing of it, and files may have been put back."
+
 WHOLE = document(user(said("go", id="prt_0")), assistant(started(), said("a"), tool(), finished()))
 
 
@@ -157,6 +159,22 @@ def test_a_message_of_which_only_parts_are_told_is_not_lost() -> None:
     message = one(Message, kept(row("message.part.updated", part=part)))
 
     assert (message.text, message.role) == ("alone", Role.ASSISTANT)
+
+
+def test_messages_that_were_removed_are_told_as_taken_back() -> None:
+    first, second = (
+        [user(said("go", id=f"prt_{n}0"), id=f"msg_{n}0"),
+         assistant(said("a", id=f"prt_{n}1"), finished(part_id=f"prt_{n}2"), id=f"msg_{n}1")]
+        for n in (1, 2)
+    )  # fmt: skip
+    rows = sent(document(*first))
+    removed = [row("message.removed", sessionID="ses_1", messageID=f"msg_1{n}") for n in (0, 1)]
+    events = kept(*rows, *removed, *sent(document(*second))[2:])
+    told = [e.text for e in events if isinstance(e, Message | Notice)]
+
+    assert told == ["What follows was taken back later.", "go", "a", BACK, "go", "a"]
+    assert [n.restores for n in of(Notice, events)] == [False, True]
+    assert one(Finish, events).reason == "stop"
 
 
 def test_an_error_is_told() -> None:

@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kbsite.model.event import UNTOLD, AgentStart, Edit, Source, ToolCall, ToolKind, ToolResult
+from kbsite.model.event import (
+    UNTOLD,
+    AgentStart,
+    Edit,
+    Notice,
+    Source,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+    Topic,
+)
 from kbsite.trajectories import solutions
 from tests.trajectories.sessions import CWD, Work, moment
 
@@ -29,6 +39,28 @@ def test_edits_that_failed_or_never_ended_change_nothing() -> None:
     work = Work().edit(Edit(PATH, None, "a = 1\n"))
     work.edit(Edit(PATH, None, "b"), failed=True).edit(Edit(PATH, None, "c"), output=None)
     assert contents(work) == ["a = 1\n"]
+
+
+def put_back(work: Work) -> Notice:
+    return Notice(source=work.source, topic=Topic.INTERRUPTION, text="taken back", restores=True)
+
+
+def test_where_a_cli_put_files_back_nobody_knows_what_they_hold() -> None:
+    work = Work().edit(Edit(PATH, None, "a = 1\n")).edit(Edit(PATH, "1", "2"))
+    work.events.append(put_back(work))
+    # Neither an edit nor a command is told from the text that there was.
+    work.edit(Edit(PATH, "2", "3")).run(f"sed -i s/2/4/ {PATH}")
+    work.edit(Edit(PATH, None, "a = 5\n"))
+    assert contents(work) == ["a = 1\n", "a = 2\n", None, None, None, "a = 5\n"]
+    state = work.trajectory().states[2]
+    assert (state.anchor, state.text) == ("L6", "the CLI may have put it back to what it had been")
+
+
+def test_a_file_that_was_not_there_is_not_put_back() -> None:
+    work = Work()
+    work.events.append(put_back(work))
+    assert contents(work) == []
+    assert contents(work.edit(Edit(PATH, None, "a = 1\n"))) == ["a = 1\n"]
 
 
 def test_an_edit_that_its_cli_made_in_another_place_is_replayed_there() -> None:

@@ -30,6 +30,7 @@ from kbsite.model.event import (
     Finish,
     Malformed,
     Message,
+    Notice,
     Scope,
     Session,
     Source,
@@ -134,6 +135,8 @@ class Fold:
                 self._unknown[event.type] += 1
             case Malformed():
                 self._malformed.append(event)
+            case Notice(restores=True):
+                self._files.pop(event.source.file, None)
             case _:
                 pass
 
@@ -142,12 +145,9 @@ class Fold:
             self._models.setdefault(model)
 
     def _note_time(self, at: datetime | None) -> None:
-        if at is None:
-            return
-        if self._first is None or at < self._first:
-            self._first = at
-        if self._last is None or at > self._last:
-            self._last = at
+        if at is not None:
+            self._first = at if self._first is None else min(self._first, at)
+            self._last = at if self._last is None else max(self._last, at)
 
     def _start(self, start: AgentStart) -> None:
         """Take in what ties a sub-agent to a call: the first row that names a call holds."""

@@ -235,6 +235,8 @@ class Notice(Event, frozen=True, kw_only=True):
     """Seconds from here on until the CLI tries again, as it tells; None where it does not."""
     of_model: bool = False
     """Whether a model was at work until here, such as one that another one takes over from."""
+    restores: bool = False
+    """Whether the CLI put files back to what they had been, or may have."""
 
 
 _STOPPED = frozenset({"aborted", "cancelled", "canceled", "interrupted", "MessageAbortedError"})

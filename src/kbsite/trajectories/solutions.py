@@ -19,7 +19,7 @@ from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.recorded_diffs import as_done
 from kbsite.fold.results import has_run, unfinished
-from kbsite.model.event import Edit, ToolCall, ToolKind
+from kbsite.model.event import Edit, Notice, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
 from kbsite.trajectories.shell import Written, understood
@@ -27,6 +27,7 @@ from kbsite.trajectories.times import Moment
 
 NAME = "solution.py"
 MAYBE = "a command may have changed it"
+PUT_BACK = "the CLI may have put it back to what it had been"
 
 HELD = 20_000_000
 """Characters of solutions that are kept; later ones are told without their text."""
@@ -85,6 +86,8 @@ def _changes(moment: Moment, cwd: str) -> Iterator[_Change]:
     """What a call did to files named solution.py: all of its edits of one file are one change."""
     step = moment.step
     call, result = step.event, step.result
+    if isinstance(call, Notice) and call.restores:
+        yield _Change(moment, NAME, PUT_BACK)
     if not isinstance(call, ToolCall):
         return
     if call.edits:
@@ -185,6 +188,8 @@ def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
     last: str | None = None
     begun, held = False, 0
     for change in map(partial(_checked, files, path), changes):
+        if change.text == PUT_BACK and not begun:
+            continue
         _apply(files, change, path)
         content = files.content(path)
         if begun and content is not None and content == last:

@@ -35,6 +35,7 @@ from kbsite.harnesses.opencode.progress import (
     usage,
 )
 from kbsite.harnesses.opencode.row import Row
+from kbsite.harnesses.opencode.taken_back import TakenBack, of_session
 from kbsite.model.event import (
     Event,
     Malformed,
@@ -94,6 +95,9 @@ class Reader(Struct):
     progress: Progress = field(default_factory=Progress)
     settings: tuple[str, str, str] = ("", "", "")
     """The model, effort and agent that the last turn was started with."""
+    removed: frozenset[str] = frozenset()
+    """Messages that were taken out of their sessions, by id."""
+    back: TakenBack = field(default_factory=TakenBack)
 
     def row(self, time: object = None, role: Role = Role.ASSISTANT, model: str = "") -> Row:
         """The next row of the file."""
@@ -114,8 +118,11 @@ class Reader(Struct):
         row = self.row(mapping(info.get("time")).get("created"))
         yield from self._session(info, row)
         yield from _rest("session", value, ("info", "messages"), row)
+        self.back = of_session(info, value.get("messages"), self.removed)
         for message in sequence(value.get("messages")):
             yield from self.message(mapping(message) or {"info": message})
+        if self.back.telling:
+            yield self.back.ends(self.row(), self.progress)
 
     def _session(self, info: Mapping[str, object], row: Row) -> Iterator[Event]:
         model = mapping(info.get("model"))
@@ -148,6 +155,11 @@ class Reader(Struct):
     def message(self, value: Mapping[str, object]) -> Iterator[Event]:
         """A message and all its parts."""
         info = mapping(value.get("info"))
+        gone = text(info.get("id")) in self.back.messages
+        if gone and not self.back.telling:
+            yield self.back.begins(self.row(), self.progress)
+        elif self.back.telling and not gone:
+            yield self.back.ends(self.row(), self.progress)
         self.progress.goes_on()
         match info.get("role"):
             case "user":
@@ -175,8 +187,10 @@ class Reader(Struct):
     ) -> Iterator[Event]:
         created = mapping(info.get("time")).get("created")
         for item in sequence(value.get("parts")):
-            row = self.row(created, role, text(info.get("modelID")))
             part = mapping(item) or {"part": item}
+            if self.back.part and part.get("id") == self.back.part:
+                yield self.back.begins(self.row(), self.progress)
+            row = self.row(created, role, text(info.get("modelID")))
             yield from part_events(part, row, self.progress, ends=info.get("summary") is not True)
 
     def _user(self, info: Mapping[str, object], row: Row) -> Iterator[Event]:

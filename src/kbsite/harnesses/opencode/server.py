@@ -30,9 +30,11 @@ _CHANGES = frozenset({
     "message.part.updated", "message.updated", "session.created", "session.updated",
 })  # fmt: skip
 _KNOWN = frozenset({
-    "message.part.delta", "message.part.removed", "message.removed", "permission.replied",
-    "permission.updated", "server.connected", "server.heartbeat", "session.compacted",
-    "session.deleted", "session.diff", "session.idle", "session.status", "todo.updated",
+    "catalog.updated", "file.edited", "file.watcher.updated", "integration.updated",
+    "message.part.delta", "message.part.removed", "permission.replied", "permission.updated",
+    "plugin.added", "reference.updated", "server.connected", "server.heartbeat",
+    "session.compacted", "session.deleted", "session.diff", "session.idle", "session.status",
+    "todo.updated",
 })  # fmt: skip
 """Types of rows that tell nothing, or what a change tells as well."""
 
@@ -41,6 +43,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one file: its sessions, then the rows that they were made of."""
     reader, kept = Reader(file), _Kept()
     held = [(row, isinstance(row, dict) and kept.takes(row)) for row in _rows(lines, file)]
+    reader.removed = frozenset(kept.removed)
     for document in kept.documents():
         yield from reader.document(document)
     yield from reader.progress.close()
@@ -94,6 +97,7 @@ class _Kept(Struct):
     sessions: dict[str, Mapping[str, object]] = field(default_factory=dict)
     messages: dict[str, dict[str, _Message]] = field(default_factory=dict)
     """By session and message."""
+    removed: set[str] = field(default_factory=set)
 
     def takes(self, row: Mapping[str, object]) -> bool:
         """Take in a row; False if it changes nothing that is kept."""
@@ -106,6 +110,8 @@ class _Kept(Struct):
         elif kind == "message.part.updated" and part.get("id"):
             message = self._message(part.get("sessionID"), part.get("messageID"))
             message.parts[text(part["id"])] = part
+        elif kind == "message.removed":
+            self.removed.add(text(held.get("messageID")))
         elif kind == "message.part.delta":
             return self._grows(held)
         else:
