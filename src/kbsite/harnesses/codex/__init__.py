@@ -5,6 +5,7 @@ from __future__ import annotations
 from kbsite.harnesses.codex import recognition
 from kbsite.harnesses.codex.printed import parse as parse_printed
 from kbsite.harnesses.codex.rollout import parse as parse_rollout
+from kbsite.harnesses.codex.rollout import together
 from kbsite.harnesses.form import Format
 from kbsite.model.harness import Harness
 
@@ -22,6 +23,7 @@ FORMATS: list[Format] = [
         parse=parse_rollout,
         recognises=recognition.is_rollout,
         stored_as="rollout",
+        together=together,
     ),
     Format(
         id="codex-exec",

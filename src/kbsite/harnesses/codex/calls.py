@@ -14,7 +14,11 @@ from kbsite.harnesses.codex import javascript
 from kbsite.harnesses.lines import mapping, sequence, text
 from kbsite.model.event import Edit, ToolCall, ToolKind
 
+BY_HAND = "user_shell"
+"""What Codex names as the source, and here the tool, of a command that a person ran."""
+
 KINDS: dict[str, ToolKind] = {
+    BY_HAND: ToolKind.RUN,
     "shell": ToolKind.RUN,
     "container.exec": ToolKind.RUN,
     "local_shell": ToolKind.RUN,

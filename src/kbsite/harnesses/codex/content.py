@@ -20,7 +20,8 @@ _IMAGES = {
 }  # fmt: skip
 _INJECTED = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>",
-    "<turn_aborted>", "<subagent_notification>", "<skill>", "<user_shell_command>", "<hook_prompt",
+    "<turn_aborted>", "<subagent_notification>", "<skill>", "<user_action>",
+    "<user_shell_command>", "<hook_prompt",
     "<permissions instructions>", "<skills_instructions>", "<apps_instructions>",
     "<plugins_instructions>", "<collaboration_mode>", "<multi_agent_mode>", "<model_switch>",
 )  # fmt: skip

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from kbsite.harnesses.codex import reviews
 from kbsite.harnesses.codex.content import blocks, image, images, texts
 from kbsite.harnesses.codex.records import from_event, from_item, ratio
 from kbsite.harnesses.codex.responses import search_key
 from kbsite.harnesses.codex.thread import Row, Thread, first_line, reason
 from kbsite.harnesses.codex.tokens import usage
-from kbsite.harnesses.lines import dump, mapping, number, sequence, text
+from kbsite.harnesses.lines import count, mapping, number, sequence, text
 from kbsite.model.event import (
     Event,
     Finish,
@@ -23,6 +24,7 @@ from kbsite.model.event import (
     TokenUse,
     Topic,
 )
+from kbsite.model.usage import Usage
 
 _STARTED = frozenset({"started", "spawned"})
 
@@ -44,12 +46,7 @@ def events(thread: Thread, kind: str, row: Row) -> list[Event]:
 def _told(kind: str, value: Mapping[str, object]) -> str:
     told = text(value.get("message")) or text(value.get("reason")) or text(value.get("summary"))
     details = text(value.get("additional_details")) or text(value.get("details"))
-    review = _review(value.get("review_output"))
-    return "\n".join(filter(None, [told, details, review])) or kind.replace("_", " ")
-
-
-def _review(value: object) -> str:
-    return dump(value) if value else ""
+    return "\n".join(filter(None, [told, details])) or kind.replace("_", " ")
 
 
 def _said(thread: Thread, row: Row, family: str, shown: Message | Thought) -> list[Event]:
@@ -105,13 +102,13 @@ def message(
 
 def total(thread: Thread, row: Row, counts: Mapping[str, object]) -> list[Event]:
     """The cumulative count of the thread, if it tells anything."""
-    used = usage(counts)
-    if not used.known:
+    used = thread.segment.own(usage(counts))
+    if used is None or not used.known:
         return []
     use = TokenUse(
         usage=used,
         scope=Scope.AGENT,
-        message_id=thread.session_id,
+        message_id=f"{thread.session_id}{thread.segment.name}",
         model=thread.model,
         continues=thread.forked_from,
         **row.place,
@@ -156,10 +153,60 @@ def _compacted(thread: Thread, row: Row) -> list[Event]:
     return [row.notice(Topic.COMPACTION, "The context was compacted.")]
 
 
+def _taken_back(_thread: Thread, row: Row) -> list[Event]:
+    turns = count(row.value.get("num_turns"))
+    what = "the last turn" if turns == 1 else f"the last {turns} turns" if turns else "turns"
+    told = f"The session was taken back by {what}: the model sees nothing of that any more."
+    return [row.notice(Topic.INTERRUPTION, f"{told} Files stay as they are.")]
+
+
+def _undone(_thread: Thread, row: Row) -> list[Event]:
+    """Files that a person had put back, each turn having begun with a snapshot of them."""
+    told = row.notice(Topic.INTERRUPTION, _told("undo_completed", row.value))
+    return [replace(told, restores=row.value.get("success") is not False)]
+
+
+def _goal(thread: Thread, row: Row) -> list[Event]:
+    goal = mapping(row.value.get("goal"))
+    aim = text(goal.get("objective"))
+    if aim in ("", thread.goal):
+        return [row.trace]
+    thread.goal = aim
+    return [row.notice(Topic.NOTE, f"Goal: {aim}")]
+
+
+def _review_begins(thread: Thread, row: Row) -> list[Event]:
+    thread.reviews.under_way = True
+    return [row.notice(Topic.NOTE, reviews.begins(row.value))]
+
+
+def _review_ends(thread: Thread, row: Row) -> list[Event]:
+    thread.reviews.under_way = False
+    return [row.notice(Topic.NOTE, reviews.ends(row.value))]
+
+
 def _item(thread: Thread, row: Row) -> list[Event]:
     item = mapping(row.value.get("item"))
     kind = text(item.get("type"))
     inner = replace(row, type=f"{row.type}/{kind}", value=item)
+    owner = text(row.value.get("thread_id"))
+    if thread.reviews.under_way and owner not in ("", thread.session_id):
+        if owner in thread.reviews.elsewhere:
+            return [row.trace]
+        inner = replace(inner, place={**row.place, "agent": owner})
+        starts = thread.spawned("", (owner,), "review", row)
+        unseen = [_uncounted(inner)] if starts else []
+        return [*starts, *unseen, *_of_item(thread, row, item, inner)]
+    return _of_item(thread, row, item, inner)
+
+
+def _uncounted(row: Row) -> TokenUse:
+    """What a thread used whose own file is not there."""
+    return TokenUse(usage=Usage(), scope=Scope.MESSAGE, lower_bound=True, **row.place)
+
+
+def _of_item(thread: Thread, row: Row, item: Mapping[str, object], inner: Row) -> list[Event]:
+    kind = text(item.get("type"))
     if record := from_item(kind, item):
         if record.tool == "web_search":
             thread.echoes.original("search", [search_key(item.get("action"))])
@@ -228,6 +275,11 @@ _HANDLERS: dict[str, Callable[[Thread, Row], list[Event]]] = {
     "context_compacted": _compacted,
     "item_completed": _item,
     "sub_agent_activity": _sub_agent,
+    "thread_rolled_back": _taken_back,
+    "thread_goal_updated": _goal,
+    "undo_completed": _undone,
+    "entered_review_mode": _review_begins,
+    "exited_review_mode": _review_ends,
 }
 _ITEMS: dict[str, Callable[[Thread, Row], list[Event]]] = {
     "UserMessage": _user_item,
@@ -237,6 +289,8 @@ _ITEMS: dict[str, Callable[[Thread, Row], list[Event]]] = {
     "HookPrompt": _hook_item,
     "SubAgentActivity": _sub_agent,
     "ContextCompaction": _compacted,
+    "EnteredReviewMode": _review_begins,
+    "ExitedReviewMode": _review_ends,
 }
 _NOTICES = {
     "stream_error": Topic.RETRY,
@@ -245,14 +299,10 @@ _NOTICES = {
     "background_event": Topic.NOTE,
     "deprecation_notice": Topic.NOTE,
     "model_reroute": Topic.NOTE,
-    "entered_review_mode": Topic.NOTE,
-    "exited_review_mode": Topic.NOTE,
-    "thread_rolled_back": Topic.NOTE,
-    "undo_completed": Topic.NOTE,
 }
 _TRACES = frozenset({
     "thread_settings_applied", "thread_name_updated",
-    "thread_goal_updated", "session_configured", "item_started", "turn_diff", "plan_update",
+    "session_configured", "item_started", "turn_diff", "plan_update",
     "agent_reasoning_section_break", "exec_command_begin", "exec_command_output_delta",
     "terminal_interaction", "patch_apply_begin", "patch_apply_updated", "mcp_tool_call_begin",
     "mcp_startup_update", "mcp_startup_complete", "web_search_begin", "image_generation_begin",

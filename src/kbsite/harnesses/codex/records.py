@@ -120,9 +120,10 @@ def _command(call_id: str, row: Mapping[str, object]) -> Record:
     whole = outputs["aggregated_output"]
     code = row.get("exit_code")
     exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    by_hand = row.get("source") == calls.BY_HAND
     return Record(
         call_id=call_id,
-        tool="exec_command",
+        tool=calls.BY_HAND if by_hand else "exec_command",
         arguments=_given(row, "command", "cwd", "interaction_input"),
         output=whole or joined(filter(None, [outputs["stdout"], outputs["stderr"]])),
         exit_code=exit_code,

@@ -6,13 +6,15 @@ thread has a file of its own, sub-agents too: those name the thread that started
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kbsite.harnesses.codex import happenings, recognition, responses
+from kbsite.harnesses.codex import happenings, recognition, responses, segments
 from kbsite.harnesses.codex.thread import Row, Thread, place
+from kbsite.harnesses.codex.tokens import usage
 from kbsite.harnesses.codex.window import Cell, Delay
+from kbsite.harnesses.form import Held
 from kbsite.harnesses.lines import Line, Record, mapping, records, sequence, text, timestamp
 from kbsite.model.event import (
     Event,
@@ -27,9 +29,18 @@ from kbsite.model.event import (
 _INHERITED = "It starts with a copy of what the agent that started it had seen."
 
 
-def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
-    """The events of one rollout file."""
-    thread, delay, numbers = Thread(), Delay(), _Numbers()
+def together(files: Sequence[Held]) -> Iterator[Event]:
+    """What all files of a transcript say."""
+    elsewhere = segments.threads(file.name for file in files)
+    for file in files:
+        yield from parse(file.lines(), file.name, elsewhere)
+
+
+def parse(
+    source_lines: Iterable[Line], file: str, elsewhere: frozenset[str] = frozenset()
+) -> Iterator[Event]:
+    """The events of one rollout file; `elsewhere` are the threads that files are of."""
+    thread, delay, numbers = Thread(elsewhere), Delay(), _Numbers()
     for record in records(source_lines, file):
         thread.cell = Cell()
         events = _events(thread, record)
@@ -131,7 +142,12 @@ def _name(thread: Thread, payload: Mapping[str, object]) -> None:
         or bool(payload.get("parent_thread_id"))
     )
     thread.agent = thread.session_id if child else ""
-    thread.forked_from = "" if child else text(payload.get("forked_from_id"))
+    other = text(payload.get("forked_from_id"))
+    if segments.begins_within(payload):
+        name = "" if other else f"#{text(payload.get('timestamp'))}"
+        thread.segment = segments.Segment(within=True, name=name)
+    else:
+        thread.forked_from = "" if child else other
 
 
 def _session(thread: Thread, row: Row) -> list[Event]:
@@ -152,8 +168,10 @@ def _session(thread: Thread, row: Row) -> list[Event]:
     told = value.get("base_instructions")
     base = text(mapping(told).get("text")) if isinstance(told, dict) else text(told)
     prompts = [prompt for prompt in (base, text(value.get("instructions"))) if prompt]
+    within = segments.begins_within(value)
     return [
         session,
+        *([row.notice(*segments.told(value))] if within else []),
         *(Message(role=Role.SYSTEM, text=body, injected=True, **row.place) for body in prompts),
     ]
 
@@ -178,4 +196,6 @@ def _response_usage(thread: Thread, row: Row) -> list[Event]:
     counts, response = mapping(row.value.get("usage")), text(row.value.get("response_id"))
     own = happenings.message(thread, row, counts, response)
     held = mapping(row.value.get("thread_token_usage"))
+    if thread.segment.base is None and held:
+        thread.segment.base = segments.less(usage(held), usage(counts))
     return [*own, *happenings.total(thread, row, held)] or [row.trace]

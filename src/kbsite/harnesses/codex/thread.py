@@ -13,7 +13,9 @@ from kbsite.harnesses.codex.content import Block
 from kbsite.harnesses.codex.history import History
 from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.codex.records import Record
+from kbsite.harnesses.codex.reviews import Reviews
 from kbsite.harnesses.codex.running import Running
+from kbsite.harnesses.codex.segments import Segment
 from kbsite.harnesses.codex.window import Cell, Echoes
 from kbsite.harnesses.lines import Line, dump, text, written
 from kbsite.model.event import (
@@ -77,13 +79,16 @@ class Row(Struct, frozen=True):
 class Thread:
     """The state of one rollout file; its size does not grow with the file."""
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: frozenset[str] = frozenset()) -> None:
         self.named = False
         """Whether the thread's own session_meta has been read; later ones are copied history."""
         self.agent = ""
         self.session_id = ""
         self.forked_from = ""
         """The session that a person forked, whose rows and count this one begins with."""
+        self.segment = Segment()
+        self.reviews = Reviews(elsewhere)
+        self.goal = ""
         self.model = ""
         self.version = ""
         self.compactions = 0
