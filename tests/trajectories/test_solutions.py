@@ -83,6 +83,16 @@ def test_an_edit_of_a_file_that_is_not_known_leaves_it_unknown() -> None:
     assert contents(work) == [None, "whole\n"]
 
 
+def test_an_edit_hangs_on_what_its_cli_recorded_of_the_file_before_it() -> None:
+    """As of a file that was there already, or that a command changed in a way nobody can tell."""
+    work = Work().edit(Edit(PATH, "a", "b"), Edit(PATH, "y", "z"))
+    work.events[-1] = replace(work.events[-1], recorded={"originalFile": "a\ny\n"})
+    work.run("python patch.py > solution.py").edit(Edit("solution.py", "2", "3"))
+    work.events[-1] = replace(work.events[-1], recorded={"originalContent": "b\n2\n"})
+    work.edit(Edit(PATH, "3", "4"))
+    assert contents(work) == ["b\nz\n", None, "b\n3\n", "b\n4\n"]
+
+
 def test_patches_are_replayed() -> None:
     patch = "@@\n a\n-b\n+c\n"
     work = Work().edit(Edit("solution.py", None, "a\nb\n", action="add"))

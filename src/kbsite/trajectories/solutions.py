@@ -18,8 +18,8 @@ from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.recorded_diffs import as_done
-from kbsite.fold.results import has_run, unfinished
-from kbsite.model.event import Edit, Notice, ToolCall, ToolKind
+from kbsite.fold.results import has_run, original, unfinished
+from kbsite.model.event import Edit, Notice, ToolCall, ToolKind, ToolResult
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
 from kbsite.trajectories.shell import Written, understood
@@ -44,6 +44,8 @@ class _Change(Struct, frozen=True):
     """Text that is put at the end of the file."""
     replay: FileDiff | None = None
     """What a command made of what the file held, by all that the rows of one agent tell."""
+    before: str | None = None
+    """What the file held until then, where the CLI recorded that."""
 
 
 def solution_states(moments: Collection[Moment], cwd: str) -> tuple[SolutionState, ...]:
@@ -92,20 +94,21 @@ def _changes(moment: Moment, cwd: str) -> Iterator[_Change]:
         return
     if call.edits:
         if result is not None and not result.is_error:
-            yield from _edited(moment, call, cwd)
+            yield from _edited(moment, call, result, cwd)
     elif call.tool_kind is ToolKind.RUN:
         yield from _commanded(moment, call, cwd)
 
 
-def _edited(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
+def _edited(moment: Moment, call: ToolCall, result: ToolResult, cwd: str) -> Iterator[_Change]:
     edits: dict[str, list[Edit]] = {}
     for edit in as_done(call.edits, moment.step.diffs):
         target = moved_to(edit.patch) if edit.action == "move" else ""
         for path in dict.fromkeys(filter(None, (edit.path, target))):
             if is_solution(path):
                 edits.setdefault(_path(path, cwd), []).append(_as_seen(edit, path, cwd))
+    before = original(result) if len({edit.path for edit in call.edits}) == 1 else None
     for path, held in edits.items():
-        yield _Change(moment, path, _told(moment.step, call), tuple(held))
+        yield _Change(moment, path, _told(moment.step, call), tuple(held), before=before)
 
 
 def _as_seen(edit: Edit, path: str, cwd: str) -> Edit:
@@ -226,6 +229,8 @@ def _checked(files: Files, path: str, change: _Change) -> _Change:
 
 
 def _apply(files: Files, change: _Change, path: str) -> None:
+    if change.before is not None:
+        files.apply(Edit(path, None, change.before))
     before = files.content(path)
     edits = change.edits
     if change.append is not None and before is not None:
