@@ -38,8 +38,15 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     return textsByPart.get(part);
   }
 
+  // Blanks mean blanks of any kind, line ends too: what is read in one line, or copied into the field,
+  // may stand in several. Not in rows where they begin: a long row would be gone through again and again.
+  function plainly(text) {
+    const escaped = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return escaped.replace(/\s+/g, (_, at) => (at > 0 ? "\\s+" : "\\s"));
+  }
+
   function pattern() {
-    const source = regex.checked ? query.value : query.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const source = regex.checked ? query.value : plainly(query.value);
     const flags = cased.checked ? "gm" : "gim";
     try {
       return new RegExp(source, `${flags}u`);

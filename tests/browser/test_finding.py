@@ -54,6 +54,17 @@ def test_a_regular_expression_is_held_against_each_line_of_each_block(open_run: 
     assert "of two" in page.evaluate("String([...CSS.highlights.get('found')][0])")
 
 
+def test_words_that_stand_in_two_lines_are_found_as_they_are_read(open_run: Open) -> None:
+    """A field has one line: what is copied into it has blanks where lines ended."""
+    page = open_run()
+    found = page.locator("#found")
+    find(page, f"of round {WINDOWS_ROUND}  of two lines")
+    expect(found).to_have_text("1 of 1")
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == (
+        f"of round {WINDOWS_ROUND}\nof two lines"
+    )
+
+
 def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
     page = open_run()
     find(page, "needle-02345")
