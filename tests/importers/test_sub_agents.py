@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kbsite.check.logs import transcript_findings
 from kbsite.importers.transcript import OF_ANOTHER, import_transcripts
 from kbsite.store.runs import read_run
 from kbsite.trajectories import trajectory
-from kbsite.transcripts import transcript
+from kbsite.transcripts import tokens, transcript
 from tests.harnesses import claude_rows
 from tests.harnesses.kimi_rows import asked, below, came, spent, wired, written
 
@@ -70,6 +71,9 @@ def test_a_sub_agents_log_that_only_its_folder_tells_of_is_none_of_the_session(
     assert sum(trajectory(shown, run.run).signs.calls.values()) == 2
     assert (run.run.usage.sent, run.run.usage.output) == (12, 3)
     assert shown.unlinked == ()
+    # Whoever counts without holding the transcript comes to the same: the check, and the runner.
+    assert tokens("kimi", run.transcripts, 1000) == run.run.usage
+    assert list(transcript_findings(run)) == []
 
 
 def test_such_logs_of_several_sessions_stay_apart(tmp_path: Path) -> None:
@@ -78,6 +82,7 @@ def test_such_logs_of_several_sessions_stay_apart(tmp_path: Path) -> None:
 
     assert len(run.transcripts) == 4
     assert run.run.usage.sent == 24
+    assert list(transcript_findings(run)) == []
 
 
 def test_such_a_log_alone_is_a_session(tmp_path: Path) -> None:

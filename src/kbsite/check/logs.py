@@ -8,7 +8,7 @@ from kbsite.check.used import transcript_usage_findings
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format
-from kbsite.model.event import Malformed, Source, TokenUse, Unknown
+from kbsite.model.event import Malformed, Source, Unknown
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.files import Stored
 from kbsite.store.run_folders import TRANSCRIPT
@@ -47,10 +47,8 @@ def _odd_rows(stored: StoredRun, form: Format, held: Sequence[Stored]) -> Iterat
                     kind, what = "malformed", event.reason
                 case Unknown():
                     kind, what = "unknown", f"unknown event {event.type!r}"
-                case TokenUse():
-                    ledger.add(event)
-                    continue
                 case _:
+                    ledger.take(event)
                     continue
             counts[kind] += 1
             if len(rows[kind]) < NAMED:

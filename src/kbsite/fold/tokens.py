@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct, field
 
 from kbsite.fold.lookup import Name
-from kbsite.model.event import Event, Scope, Session, TokenUse
+from kbsite.model.event import AgentStart, Event, Scope, Session, TokenUse
 from kbsite.model.usage import Usage, total
 
 _AT_ONCE = 1_000
@@ -30,6 +30,8 @@ class Ledger(Struct):
     """The files whose messages no final count has followed."""
     _cut_off: bool = False
     """Whether another session began in such a file."""
+    _repeats: set[str] = field(default_factory=set)
+    """The files that repeat what others may tell of a sub-agent."""
 
     def add(self, use: TokenUse) -> None:
         """Take in one count; it replaces an earlier one of the same message, agent or session."""
@@ -47,8 +49,14 @@ class Ledger(Struct):
                 self._under_way.discard(file)
 
     def take(self, event: Event) -> None:
-        """Take in what an event tells of tokens, and of which session the rows after it are."""
+        """Take in what an event tells of tokens, and of which session the rows after it are.
+
+        Who takes events in so need not look after files that repeat what others tell.
+        """
         match event:
+            case AgentStart():
+                if event.repeats:
+                    self._repeats.add(event.source.file)
             case Session():
                 self.enter(event)
             case TokenUse():
@@ -131,7 +139,15 @@ class Ledger(Struct):
         each = (use for files in self.agents.values() for use in files.values())
         held = {(use.agent, use.source.file) for use in each if tells(use)}
         apart = (use for use in self.messages.values() if (use.agent, use.source.file) not in held)
-        return filter(tells, chain(self._whole(), apart))
+        return filter(tells, chain(self._whole(), self._once(apart)))
+
+    def _once(self, uses: Iterator[TokenUse]) -> Iterator[TokenUse]:
+        """Counts without those of files that repeat what others tell of the same agent."""
+        if not self._repeats:
+            return uses
+        each = self.messages.values()
+        told = {use.agent for use in each if use.source.file not in self._repeats}
+        return (u for u in uses if u.source.file not in self._repeats or u.agent not in told)
 
     def _whole(self) -> list[TokenUse]:
         """The cumulative counts that add up: of a session and those that went on from it, one.
