@@ -34,6 +34,9 @@ def anchors_here(device: Device, path: Path | None = None, told: Told = silent) 
     Where none are kept, or they are of another machine or too old, it is measured now and kept.
     """
     if path is not None:
+        if not path.exists():
+            message = f"no such file; measure this machine with `bench calibrate --out {path}`"
+            raise InputError(message, path=path)
         anchors = read_anchors(path)
         other = differing(anchors, device)
         if other:

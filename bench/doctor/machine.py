@@ -162,8 +162,13 @@ class Disk:
         """How much is free where runs are written, and whether we may write there."""
         place = next(one for one in (here.runs, *here.runs.absolute().parents) if one.exists())
         free = shutil.disk_usage(place).free
-        writable = os.access(place, os.W_OK | os.X_OK) and place.is_dir()
-        if not writable:
+        if not place.is_dir():
+            yield Seen(
+                name=self.name, state=State.NO, needed=True, seen=f"{place} is no folder",
+                cure="name a folder with --runs, or a place for one",
+            )  # fmt: skip
+            return
+        if not os.access(place, os.W_OK | os.X_OK):
             yield Seen(
                 name=self.name, state=State.NO, needed=True,
                 seen=f"{place} cannot be written by this user",

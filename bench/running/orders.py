@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -23,6 +22,9 @@ _TYPED = {
 """What is ordered, as `bench run` calls it."""
 _MAY_BE_NOTHING = frozenset({"failing_seconds", "grace_seconds", "copy_seconds", "warn_share"})
 """Limits that may be 0."""
+_MOST_OF = {"seconds": LONGEST_SECONDS, "bytes": 1 << 50, "share": 1}
+"""What no limit is above, by what it is a limit of; further than that no kernel can be asked."""
+_MOST_COUNTED = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +99,16 @@ def wrong_limits(limits: SessionLimits) -> list[tuple[str, str]]:
         if held is None or isinstance(held, bool):
             continue
         may_be_nothing = one.name in _MAY_BE_NOTHING
-        if not math.isfinite(held) or held < 0 or (held == 0 and not may_be_nothing):
+        most = _MOST_OF.get(one.name.rpartition("_")[2], _MOST_COUNTED)
+        if not 0 <= held <= most or (held == 0 and not may_be_nothing):
             least = "0 or more" if may_be_nothing else "more than 0"
-            wrong.append((f"limits.{one.name}", f"expected {least}, got {held:g}"))
+            message = f"expected {least} and at most {most}, got {held:g}"
+            wrong.append((f"limits.{one.name}", message))
     return wrong
+
+
+def too_long(seconds: float) -> str:
+    """Why nothing can wait for so long; empty if it can."""
+    if 0 <= seconds <= LONGEST_SECONDS:
+        return ""
+    return f"expected 0 to {LONGEST_SECONDS} seconds (a year), got {seconds:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -67,7 +68,7 @@ def _upwards(root: Path, path: str) -> Iterator[Path]:
 
 def _offered(above: Path, marks: Mapping[str, str]) -> set[str]:
     """What a group below this one can limit; nothing where none can be made, or none be entered."""
-    trial = above / f"{NAME}{os.getpid()}-trial"
+    trial = above / f"{NAME}{os.getpid()}-trial-{threading.get_ident()}"
     try:
         _remove_old(above)
         trial.mkdir(exist_ok=True)

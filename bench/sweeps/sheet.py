@@ -12,7 +12,13 @@ from typing import Any
 from bench.devices.nvml import UUID_PREFIX
 from bench.records import read_yaml
 from bench.running.form import BUDGET_SECONDS, SessionLimits
-from bench.running.orders import wrong_budget, wrong_id, wrong_limits, wrong_model
+from bench.running.orders import (
+    too_long,
+    wrong_budget,
+    wrong_id,
+    wrong_limits,
+    wrong_model,
+)
 from kbsite.errors import InputError
 from kbsite.model.run import Contender as Row
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -23,6 +29,8 @@ CPU = "cpu"
 """The hardware of a sweep that needs no GPU."""
 MOST_CELLS = 100_000
 """Runs that a sweep may ask for: decades of sessions, and less than a slip of the hand asks for."""
+MOST_TRIES = 1_000
+"""Further tries of a cell that may be asked for: with an hour before each, six weeks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +199,9 @@ def _too_small(sweep: Sweep) -> Iterator[tuple[str, str]]:
     for key, (count, least) in counts.items():
         if count is not None and count < least:
             yield key, f"expected {least} or more, got {count}"
+    for name in ("most", "lost"):
+        if (count := getattr(sweep.retries, name)) > MOST_TRIES:
+            yield f"retries.{name}", f"expected at most {MOST_TRIES}, got {count}"
     cells = sweep.attempts * len(sweep.problems) * len(sweep.contenders)
     if cells > MOST_CELLS:
         yield "attempts", f"that is {cells} runs; expected at most {MOST_CELLS} in a sweep"
@@ -198,8 +209,8 @@ def _too_small(sweep: Sweep) -> Iterator[tuple[str, str]]:
     if wrong := wrong_budget(sweep.budget_seconds):
         yield "budget_seconds", wrong
     for name in ("backoff_seconds", "longest_seconds", "outage_seconds"):
-        if (seconds := getattr(sweep.retries, name)) < 0:
-            yield f"retries.{name}", f"expected 0 or more, got {seconds:g}"
+        if wrong := too_long(getattr(sweep.retries, name)):
+            yield f"retries.{name}", wrong
 
 
 _OWN = {

@@ -586,9 +586,11 @@ def test_an_imported_run_with_its_problem_and_solution_is_on_the_board(
     assert "refuses" not in checked.stderr
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "0"])
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "1e308"])
 @pytest.mark.parametrize("what", ["transcript", "inspect"])
-def test_a_time_that_is_no_number_is_wrong_use(tmp_path: Path, what: str, seconds: str) -> None:
+def test_a_time_that_no_budget_could_be_is_wrong_use(
+    tmp_path: Path, what: str, seconds: str
+) -> None:
     (tmp_path / "s.jsonl").write_bytes(STREAM)
     words = ["import", what, str(tmp_path / "s.jsonl"), "--out", str(tmp_path / "mine")]
     done = CliRunner().invoke(kbsite, [*words, "--budget-seconds", seconds])

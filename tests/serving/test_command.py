@@ -192,6 +192,35 @@ def test_without_kbsite_yaml_it_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     assert "kbsite.yaml" in str(told.exception)
 
 
+@pytest.mark.parametrize("option", ["--runs", "--problems"])
+def test_what_only_a_build_reads_is_refused_without_one(tmp_path: Path, option: str) -> None:
+    """It was passed over, and a site of other runs stood there."""
+    told = CliRunner().invoke(serve.serve, ["--out", str(tmp_path), option, str(tmp_path)])
+
+    assert isinstance(told.exception, UsageError)
+    assert option in str(told.exception)
+    assert "--watch" in str(told.exception)
+
+
+def test_a_site_that_is_named_needs_no_kbsite_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def served(self: Serving, told: Told) -> None:
+        told.ready(str(self.site))
+
+    monkeypatch.setattr(Serving, "serve", served)
+    monkeypatch.setattr("asyncio.run", run_apart)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    told = CliRunner().invoke(serve.serve, ["--out", "site"])
+
+    assert told.exit_code == 0, told.output
+    assert "site" in told.stdout
+    watched = CliRunner().invoke(serve.serve, ["--out", "site", "--watch"])
+    assert "kbsite.yaml" in str(watched.exception)
+
+
 @pytest.mark.parametrize(
     ("host", "loud"), [("127.0.0.1", False), ("0.0.0.0", True), ("::1", False)]
 )

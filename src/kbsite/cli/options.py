@@ -44,11 +44,14 @@ class Folder(FilledPath):
         return super().convert(value, param, ctx)
 
 
+_YEAR = 365 * 24 * 3600
+
+
 class Seconds(click.FloatRange):
-    """A time: click takes nan and inf for numbers beyond 0, which no record holds."""
+    """A time, a year at most, as no budget is longer: click takes nan for a number beyond 0."""
 
     def __init__(self) -> None:
-        super().__init__(min=0, min_open=True)
+        super().__init__(min=0, min_open=True, max=_YEAR)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

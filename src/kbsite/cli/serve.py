@@ -63,7 +63,13 @@ def serve(  # noqa: PLR0913 - each option is an argument
         cure = "install it with: pip install 'kbsite[serve]'"
         raise MachineError(f"`kbsite serve` cannot be used here: {error}; {cure}") from error
 
-    source = Source(_path(config, runs), runs, problems, out)
+    if not watch:
+        for name, value in (("--runs", runs), ("--problems", problems)):
+            if value is not None:
+                message = f"{name}: only --watch builds; give both, or `kbsite build` first"
+                raise UsageError(message)
+    needless = runs is not None or (out is not None and not watch)
+    source = Source(_path(config, needless=needless), runs, problems, out)
     site = source.settings().out
     if not watch and not (site / "index.html").is_file():
         raise UsageError(f"{site}: no site; make it with `kbsite build`, or give --watch")
@@ -77,8 +83,8 @@ def serve(  # noqa: PLR0913 - each option is an argument
     asyncio.run(serving.serve(Told(ready=_ready, built=Terminal().built)))
 
 
-def _path(config: Path | None, runs: Path | None) -> Path | None:
-    """The kbsite.yaml that counts here; None where --runs has to do without."""
+def _path(config: Path | None, *, needless: bool) -> Path | None:
+    """The kbsite.yaml that counts here; None where there is none, and none is needed."""
     from kbsite.store.settings import config_path
 
     if config:
@@ -86,7 +92,7 @@ def _path(config: Path | None, runs: Path | None) -> Path | None:
     try:
         return config_path(Path.cwd())
     except UsageError:
-        if runs is None:
+        if not needless:
             raise
         return None
 

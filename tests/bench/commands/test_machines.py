@@ -77,6 +77,8 @@ def test_anchors_are_measured_once(home: Path, measured: list[str]) -> None:
     write_anchors(home / "other.json", other)
     with pytest.raises(InputError, match=r"of another machine \(cpu: another one, here"):
         anchors_here(Cpu(), home / "other.json")
+    with pytest.raises(InputError, match=r"no such file; .*bench calibrate --out"):
+        anchors_here(Cpu(), home / "none.json")
     assert anchors_here(Cpu(), kept_place("cpu")) == ANCHORS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,14 @@ def test_a_folder_that_cannot_be_written_forbids_runs(
     (one,) = Disk().look(here)
     assert one.forbids
     assert "cannot be written" in one.seen
+
+
+def test_a_file_in_the_place_of_the_runs_is_told_as_one(here: Here, tmp_path: Path) -> None:
+    """Nobody's rights would mend that."""
+    (tmp_path / "notes").touch()
+    (one,) = Disk().look(replace(here, runs=tmp_path / "notes"))
+    assert one.forbids
+    assert one.seen == f"{tmp_path / 'notes'} is no folder"
 
 
 def test_a_busy_machine_is_told(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ import os
 import struct
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
+from threading import Barrier
 
 import pytest
 
@@ -216,6 +218,20 @@ def test_where_nothing_is_offered_nothing_is_found(
 
 def test_a_place_that_cannot_be_written_offers_nothing(pretended: Path) -> None:
     assert group_places._offered(pretended / "no-such", {"memory": "memory.max"}) == set()
+
+
+def test_two_threads_that_look_at_once_do_not_disturb_each_other(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each makes a group to try, and removes it: that of the other one was gone, or in use."""
+    monkeypatch.setattr(group_places, "_SWAPS", pretended / "no swaps")
+    both = Barrier(2, timeout=20)
+    monkeypatch.setattr(group_places, "_can_be_entered", lambda _: both.wait() >= 0)
+    marks = {"pids": "."}
+    with ThreadPoolExecutor(2) as threads:
+        looks = [threads.submit(group_places._offered, pretended, marks) for _ in range(2)]
+        assert [look.result() for look in looks] == [{"pids"}] * 2
+    assert list(pretended.iterdir()) == []
 
 
 def test_plain_folders_are_no_groups(pretended: Path) -> None:
