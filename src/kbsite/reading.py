@@ -91,7 +91,7 @@ def evidence(site: Site, stored: StoredRun) -> Evidence:
     told = [floor for floors in rows for floor in floors if floor]
     # A run that its board refuses may have floors of its own hardware, which no board shows.
     eager = _eager([*told, *graded_floors(site.floor_runs)])
-    return _evidence(stored, site.problems, eager)
+    return _evidence(stored, site.problems, eager, site.config)
 
 
 def lookout_of(settings: Settings) -> Lookout:
@@ -129,7 +129,8 @@ def read_noticing(
     seen = Sighting()
     if lookout:
         eager = _eager([floor for held in floors for floor in held])
-        seen = lookout.look([_evidence(stored, problems, eager) for stored in runs], tick)
+        every = [_evidence(stored, problems, eager, settings.config) for stored in runs]
+        seen = lookout.look(every, tick)
     findings += seen.findings
     hashes = {stored.id: stored.hash for stored in problems.values()}
     boards: list[Board] = []
@@ -167,10 +168,15 @@ def _eager(floors: Iterable[Floor]) -> list[Floor]:
 
 
 def _evidence(
-    stored: StoredRun, problems: Mapping[str, StoredProblem], eager: Sequence[Floor]
+    stored: StoredRun,
+    problems: Mapping[str, StoredProblem],
+    eager: Sequence[Floor],
+    config: Config,
 ) -> Evidence:
     scores = [floor.peak_fraction for floor in eager if _floor_of(floor, stored.run)]
-    return Evidence(stored, problems.get(stored.run.problem), scores[-1] if scores else None)
+    best = scores[-1] if scores else None
+    in_shares = stored.run.board not in config.own_metrics
+    return Evidence(stored, problems.get(stored.run.problem), best, in_shares)
 
 
 def _floor_of(floor: Floor, run: Run) -> bool:

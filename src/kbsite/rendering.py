@@ -198,6 +198,7 @@ def environment(site: Site) -> Environment:
         interval=facts.interval,
         interval_ms=facts.interval_ms,
         percent=facts.percent,
+        threshold=facts.threshold,
         count=facts.count,
         duration=facts.duration,
         elapsed=facts.elapsed,

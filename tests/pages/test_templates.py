@@ -47,8 +47,9 @@ def without_code(name: str) -> str:
 def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader([TEMPLATES, STATIC]), autoescape=True)
     known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent",
-             "count", "duration", "elapsed", "moment", "money", "size", "digits", "with_code",
-             "short_place", "content", "dense", "diff", "rendered", "source_of"]  # fmt: skip
+             "threshold", "count", "duration", "elapsed", "moment", "money", "size", "digits",
+             "with_code", "short_place", "content", "dense", "diff", "rendered",
+             "source_of"]  # fmt: skip
     env.filters.update(dict.fromkeys(known, str))
     env.get_template(name)
 

@@ -41,6 +41,8 @@ class Evidence(Struct, frozen=True, dict=True):
     """Its problem, if that is in the repository."""
     eager: float | None = None
     """The score of the eager reference on its hardware, if that was measured."""
+    in_shares: bool = True
+    """Whether its score is a share of a ceiling, and no figure of its board's own."""
     shared: dict[str, object] = field(default_factory=dict)
     """What detectors of one kind make of the sources and share."""
     ends: list[Callable[[], None]] = field(default_factory=list)

@@ -60,7 +60,7 @@ class Figures:
         """What it found: first in the grade, then in the samples, then in the logs."""
         stored = evidence.stored
         yield from _noticed(stored.metrics)
-        yield from _ceiling(stored.metrics, evidence.eager)
+        yield from _ceiling(stored.metrics, evidence)
         yield from _floor(stored.metrics, evidence.eager)
         yield from _shapes_alike(stored.metrics.shapes)
         yield from _samples(stored)
@@ -74,9 +74,9 @@ def _noticed(metrics: Metrics) -> Iterator[Alarm]:
         yield alarm("grader", Level.WARNING, said, METRICS)
 
 
-def _ceiling(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:
+def _ceiling(metrics: Metrics, evidence: Evidence) -> Iterator[Alarm]:
     """Figures above the ceiling, or so near that hardly a kernel gets there."""
-    score = metrics.peak_fraction
+    score = metrics.peak_fraction if evidence.in_shares else None
     if score is not None and score > 1:
         yield _above(f"The score is {_part(score)}, where 1 is all that the hardware can do.")
     impossible = [shape for shape in metrics.shapes if _fraction(shape) > 1]
@@ -87,7 +87,7 @@ def _ceiling(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:
             yield _above(f"On {shown(shape.shape)} it takes {took}.")
             break
     if not impossible and score is not None and NEAR < score <= 1:
-        yield _near(score, eager)
+        yield _near(score, evidence.eager)
 
 
 def _impossible(shapes: Sequence[ShapeMetrics]) -> Iterator[Alarm]:

@@ -111,7 +111,10 @@ class Measure(Struct, frozen=True, kw_only=True):
 
 
 def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
-    """For each problem the way from the eager floor to the ceiling, and how far runs came on it."""
+    """For each problem the way from the eager floor to the ceiling, and how far runs came on it.
+
+    Where a metric of the board's own has no ceiling, the floors and the runs alone.
+    """
     floors = {
         (row.kind, column.problem): held.peak_fraction
         for row in board.floors
@@ -119,25 +122,19 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
         if held is not None and is_known(held.peak_fraction)
     }
     scored = _by_problem(board)
-    top = _top(scored, floors.values())
+    ceiling = 1.0 if board.config.in_shares else None
+    top = _top(scored, floors.values(), ceiling)
     heads = ("problem", *(f"{kind.value} floor" for kind in FloorKind), "best", "contender", "runs")
     lines, rows = [], []
     for number, column in enumerate(board.columns):
         own = {kind: floors.get((kind, column.problem)) for kind in FloorKind}
         held = scored.get(column.problem, [])
-        lines.append(_peak_line(number, column, own, held, (top, score, keep)))
+        lines.append(_peak_line(number, column, own, held, (top, score, keep), ceiling))
         rows.append(_peak_row(column, own, len(held), score))
-    title = "Scores between floor and ceiling"
+    title, note, span = _WITH_CEILING if ceiling else _WITHOUT
     bottom = 2 * LINE + len(rows) * _PEAK_LINE
     shown = [
-        legend(
-            0,
-            [
-                ("bc-span", "eager floor to ceiling"),
-                ("bc-compiled", "compiled"),
-                ("bc-library", "library"),
-            ],
-        ),
+        legend(0, [*span, ("bc-compiled", "compiled"), ("bc-library", "library")]),
         legend(1, [("bc-run", "a run"), ("bc-best", "the best")]),
         *lines,
         *x_axis(bottom, top, ticks(top, (1, 2, 5), 10), score, EDGE),
@@ -145,7 +142,7 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
     unscored = board.run_count - sum(map(len, scored.values())) - _struck(board)
     return BoardChart(
         title=title,
-        note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
+        note=f"{note}; points are runs."
         f"{_beyond(board, scored)}"
         f"{_left_out(unscored, board.run_count, *_without('score'))}{_taken_out(board)}",
         drawing=drawing(title, bottom + 22, shown) if rows else None,
@@ -155,15 +152,25 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
 
 
 _PEAK_LINE = 44
+_WITH_CEILING = (
+    "Scores between floor and ceiling",
+    "A bar goes from the eager floor to 1, the ceiling",
+    [("bc-span", "eager floor to ceiling")],
+)
+_FURTHER = "The further to the right, the better: no ceiling is known"
+_WITHOUT: tuple[str, str, list[tuple[str, str]]] = ("Scores by problem", _FURTHER, [])
 
 
-def _top(scored: dict[str, list[Attempt]], floors: Iterable[float | None]) -> float:
+def _top(
+    scored: dict[str, list[Attempt]], floors: Iterable[float | None], ceiling: float | None
+) -> float:
     """Where the axis of scores ends: at the ceiling, or at what lies beyond it.
 
     A floor may: from a cache, or where work was counted too high.
     """
     reached = (attempt.score or 0 for held in scored.values() for attempt in held)
-    return max([1.0, *reached, *(held or 0 for held in floors)])
+    most = max([ceiling or 0, *reached, *(held or 0 for held in floors)])
+    return most if most > 0 else 1.0
 
 
 def _beyond(board: Board, scored: dict[str, list[Attempt]]) -> str:
@@ -189,9 +196,9 @@ def _peak_line(
     floors: dict[FloorKind, float | None],
     scored: Sequence[Attempt],
     scale: tuple[float, Written, Keep],
+    ceiling: float | None,
 ) -> Markup:
     (top, score, keep), y = scale, 2 * LINE + number * _PEAK_LINE
-    eager = floors[FloorKind.EAGER]
     # The board's own: an attempt that does not stand for its cell is a point, and nobody's best.
     best = column.best.run.id if column.best and is_known(column.best.score) else None
     told = "no best" if scored else "no score"
@@ -200,11 +207,8 @@ def _peak_line(
     pieces = [
         words(EDGE, y + 16, clipped(column.problem.replace("_", " "), RIGHT - EDGE - LETTER * 12)),
         words(RIGHT, y + 16, told, "bc-end bc-dim"),
-        box(along(0, top), y + 28, along(1, top) - along(0, top), 1, "bc-line"),
+        *_way(floors[FloorKind.EAGER], ceiling, top, y),
     ]
-    if eager is not None and eager < 1:
-        start = along(eager, top)
-        pieces.append(box(start, y + 24, along(1, top) - start, 9, "bc-span"))
     for kind in (FloorKind.COMPILED, FloorKind.LIBRARY):
         value = floors[kind]
         if value is not None:
@@ -218,6 +222,15 @@ def _peak_line(
     runs = sorted(scored, key=lambda held: held.score or 0)
     pieces.append(_safe(keep(f"peaks-{number}", (top, y, best), runs, point)))
     return Markup("").join(pieces)
+
+
+def _way(eager: float | None, ceiling: float | None, top: float, y: float) -> Iterator[Markup]:
+    """The line of a problem, to the ceiling where there is one, and the way there from a floor."""
+    end = along(ceiling or top, top)
+    yield box(along(0, top), y + 28, end - along(0, top), 1, "bc-line")
+    if ceiling and eager is not None and eager < ceiling:
+        start = along(eager, top)
+        yield box(start, y + 24, end - start, 9, "bc-span")
 
 
 def _peak_row(

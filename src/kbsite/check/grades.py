@@ -6,6 +6,7 @@ import math
 from hashlib import sha256
 from statistics import geometric_mean
 
+from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
 from kbsite.check.whole import whole
 from kbsite.model.finding import Finding
@@ -34,14 +35,15 @@ OWN = "kbsite "
 """What the name of our own grader begins with; its version follows."""
 
 
-def metrics_findings(stored: StoredRun) -> list[Finding]:
+def metrics_findings(stored: StoredRun, there: Known) -> list[Finding]:
     """What is wrong with a run's grade."""
     remarks = Remarks(stored.folder / METRICS)
     metrics = stored.metrics
     _status(remarks, metrics)
     if is_own(metrics) and metrics.status is Status.PASSED:
         whole(remarks, metrics)
-    _fraction(remarks, "peak_fraction", metrics.peak_fraction)
+    most = math.inf if stored.run.board in there.own_metrics else 1
+    _fraction(remarks, "peak_fraction", metrics.peak_fraction, most)
     _interval(remarks, metrics)
     _commitment(remarks, metrics)
     names: set[str] = set()
@@ -73,12 +75,12 @@ def _status(remarks: Remarks, metrics: Metrics) -> None:
         remarks.error("outcome", f"missing; {metrics.grader} tells one of every grade")
 
 
-def _fraction(remarks: Remarks, key: str, value: float | None) -> None:
+def _fraction(remarks: Remarks, key: str, value: float | None, most: float = 1) -> None:
     if value is None:
         return
     if value <= 0:
         remarks.error(key, f"expected more than 0, got {value}")
-    elif value > 1:
+    elif value > most:
         remarks.warn(key, f"{value} is above the ceiling")
 
 

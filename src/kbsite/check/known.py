@@ -40,6 +40,8 @@ class Known:
     folder: Path | None = None
     """Where the problems are."""
     prices: PriceTable = field(default_factory=PriceTable)
+    own_metrics: frozenset[str] = frozenset()
+    """Folders of runs whose boards have a metric of their own."""
     most: int = Config().most_file_bytes
     """Bytes of a file of a run that is read at all."""
 
@@ -72,7 +74,10 @@ def known(settings: Settings | None) -> Known:
     leaks = frozenset(leak.id for leak in settings.config.leaks)
     hashes = {one.name: _hash(one) for one in folders}
     most = settings.config.most_file_bytes
-    return Known(hashes, leaks, settings.hardware, settings.problems, settings.prices, most)
+    return Known(
+        hashes, leaks, settings.hardware, settings.problems, settings.prices,
+        settings.config.own_metrics, most,
+    )  # fmt: skip
 
 
 def _hash(problem: Path) -> str:

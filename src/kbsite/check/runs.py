@@ -102,7 +102,7 @@ def _checked(stored: StoredRun, every: list[Stored], there: Known) -> Iterator[F
 
 
 def _grade(stored: StoredRun, there: Known) -> Iterator[Finding]:
-    yield from metrics_findings(stored)
+    yield from metrics_findings(stored, there)
     yield from samples_findings(stored)
     yield from ceilings_findings(stored, there)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from math import inf
 from pathlib import Path, PurePosixPath
 
 from kbsite.check.config_keys import config_key_remarks
@@ -110,8 +111,10 @@ def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
         remarks.error(f"{key}.id", f"/{board.id}/ is a page of the site itself; choose another id")
     if not board.title.strip():
         remarks.error(f"{key}.title", "empty; expected the board's name")
-    if not 0 <= board.audit_threshold <= 1:
-        remarks.error(f"{key}.audit_threshold", f"expected 0 to 1, got {board.audit_threshold}")
+    if not 0 <= board.audit_threshold <= (1 if board.in_shares else inf):
+        most = "0 to 1, as scores are" if board.in_shares else "0 or more"
+        message = f"expected {most}, got {board.audit_threshold}"
+        remarks.error(f"{key}.audit_threshold", message)
     if board.budget_seconds is not None and board.budget_seconds <= 0:
         message = f"expected more than 0 or null, got {board.budget_seconds}"
         remarks.error(f"{key}.budget_seconds", message)

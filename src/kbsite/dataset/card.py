@@ -11,6 +11,7 @@ import yaml
 from msgspec import Struct
 
 from kbsite.errors import UsageError
+from kbsite.model.board import Board
 from kbsite.model.config import canary_line
 from kbsite.model.counts import number_of
 from kbsite.model.listing import ListedRun
@@ -98,7 +99,7 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
     boards = "\n".join(
         f"* {_plain(board.config.title)}: {number_of(len(board.rows), 'contender')},"
         f" {number_of(len(board.columns), 'problem')}, {number_of(board.run_count, 'run')}."
-        f" {board.config.represents.sentence}"
+        f" {board.config.represents.sentence}{_own_metric(board)}"
         for board in site.boards
     )
     audited = sum(run.verdict is not None for run in runs)
@@ -112,6 +113,12 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
         f" {audited} of them audited.\n\n"
         f"{boards}\n\n{_LAYOUT}\n" + (f"\n{line}\n" if line else ""),
     )
+
+
+def _own_metric(board: Board) -> str:
+    """What has to be known of a board whose scores are no shares of a ceiling."""
+    metric = _plain(board.config.metric)
+    return "" if board.config.in_shares else f" Its `peak_fraction` is another figure: {metric}."
 
 
 _TEXT, _NUMBER, _WHOLE, _TRUTH = "string", "float64", "int64", "bool"

@@ -59,6 +59,10 @@ class FileChanges:
         for edit in as_done(call.edits, draft.diffs):
             known.apply(edit)
 
+    def forget(self, file: str) -> None:
+        """Take in that files were put back as they were once, as rows of a file of it say."""
+        self._files.pop(file, None)
+
     def _known(self, call: ToolCall) -> Files:
         held = self._files.get(call.source.file)
         if held is None:

@@ -136,7 +136,7 @@ class Fold:
             case Malformed():
                 self._malformed.append(event)
             case Notice(restores=True):
-                self._files.pop(event.source.file, None)
+                self._changes.forget(event.source.file)
             case _:
                 pass
 

@@ -144,15 +144,16 @@ class Lookout(Struct, frozen=True):
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
         problem = run.problem.hash if run.problem else None
+        beside = f"{problem} {run.eager!r} {run.in_shares}"
         if run.stored.says:
-            return f"{run.stored.unaudited} {problem} {run.eager!r}", run.stored.says
+            return f"{run.stored.unaudited} {beside}", run.stored.says
         paths = {file.name: str(file.path.absolute()) for file in run.stored.files}
         held = {name: self.inputs[path] for name, path in paths.items() if path in self.inputs}
         if not paths or len(held) < len(paths):
             return "", ""
         whole = digest_of(held)
         held.pop(AUDIT, None)
-        return f"{digest_of(held)} {problem} {run.eager!r}", whole
+        return f"{digest_of(held)} {beside}", whole
 
     def _sources(self, run: Evidence) -> str:
         """Digest of what detectors of sources see of a run; empty where that is not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from itertools import chain
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -54,13 +55,19 @@ class DeckGroup(Struct, frozen=True, kw_only=True):
     """In order."""
 
 
+SHARE = "peak_fraction"
+"""The metric that is a share of what the hardware can do."""
+
+
 class BoardConfig(Struct, frozen=True, kw_only=True):
     """A board: which runs make it, and what they must have in common."""
 
     id: str
     title: str
     tagline: str = ""
-    metric: str = "peak_fraction"
+    metric: str = SHARE
+    """What the score is; with another one the figure is its own: more is better, and no ceiling
+    is known."""
     hardware: str | None = None
     """Runs on other hardware are refused; null: what most of the runs were made on."""
     budget_seconds: float | None = None
@@ -76,6 +83,16 @@ class BoardConfig(Struct, frozen=True, kw_only=True):
     """Passed cells from this score up have to be audited."""
     archived: bool = False
     """Whether nothing is added to it any more."""
+
+    @property
+    def in_shares(self) -> bool:
+        """Whether its scores are shares of a ceiling."""
+        return self.metric == SHARE
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that its runs lie in, as runs name them: the last one of each path."""
+        return tuple(folder.rpartition("/")[2] for folder in self.runs) or (self.id,)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -163,6 +180,12 @@ class Config(Struct, frozen=True, kw_only=True):
     redact: Redact = Redact()
     leaks: tuple[Leak, ...] = ()
     """What audits name under `leak`."""
+
+    @property
+    def own_metrics(self) -> frozenset[str]:
+        """Folders of runs whose scores are no shares of a ceiling, by what their boards say."""
+        own = (board.folders for board in self.boards if not board.in_shares)
+        return frozenset(chain.from_iterable(own))
 
 
 def canary_line(guid: str) -> str:

@@ -204,7 +204,8 @@ class Metrics:
     outcome: Outcome | None = None
     """Null where the grader was another one."""
     peak_fraction: float | None = None
-    """Ceiling time / measured time, geometric mean over the shapes."""
+    """Ceiling time / measured time, geometric mean over the shapes. On boards that name another
+    `metric` it is that figure, of which more is better."""
     interval: tuple[float, float] | None = None
     """95 % confidence interval of peak_fraction, low and high."""
     achievable_fraction: float | None = None

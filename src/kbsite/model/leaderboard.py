@@ -31,7 +31,7 @@ class ListedCell(Struct, frozen=True, kw_only=True):
     cut: bool
     """Whether the wall-clock budget stopped the agent."""
     peak_fraction: float | None
-    """Its score; null unless it passed with one."""
+    """Its score, in the board's `metric`; null unless it passed with one."""
     interval: tuple[float, float] | None
     """Confidence interval of the score, low and high."""
     ms: float | None

@@ -33,7 +33,7 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     hardware: str | None
     status: Status
     peak_fraction: float | None
-    """Its score; null unless it passed with one."""
+    """Its score, in its board's metric; null unless it passed with one."""
     interval: tuple[float, float] | None
     """Confidence interval of the score, low and high."""
     ms: float | None

@@ -138,7 +138,7 @@ def coverage(board: Board) -> str:
     if not whole.due:
         return "No run is due for an audit"
     words = {
-        Due.HIGH: f"from {facts.percent(board.config.audit_threshold)} up",
+        Due.HIGH: f"from {facts.threshold(board.config)} up",
         Due.BEST: "best of their problem",
         Due.FLAGGED: "flagged by an alarm",
     }
@@ -150,7 +150,7 @@ def coverage(board: Board) -> str:
 def _reasons(board: Board, cell: Cell) -> str:
     """Why a cell is due for an audit, in a sentence."""
     words = {
-        Due.HIGH: f"its score is from {facts.percent(board.config.audit_threshold)} up",
+        Due.HIGH: f"its score is from {facts.threshold(board.config)} up",
         Due.BEST: Due.BEST.sentence,
         Due.FLAGGED: f"{Due.FLAGGED.sentence}: {' '.join(_seen(cell)[:1])}",
     }

@@ -9,6 +9,7 @@ from math import isfinite
 
 from kbsite.charts.drawing import brief, digits
 from kbsite.model.board import Attempt
+from kbsite.model.config import BoardConfig
 from kbsite.model.counts import between, small
 from kbsite.text import unmarked
 
@@ -107,6 +108,12 @@ def short_place(where: str) -> str:
 def percent(value: float) -> str:
     """A share as "10 %"."""
     return f"{value * 100:g} %"
+
+
+def threshold(config: BoardConfig) -> str:
+    """The score from which on cells have to be audited: "10 %", in a metric of its own "4"."""
+    held = config.audit_threshold
+    return percent(held) if config.in_shares else f"{held:g}"
 
 
 def count(value: int | None) -> str:

@@ -111,11 +111,12 @@ def grade(site: Site, stored: StoredRun) -> Grade:
     file = stored.file(SAMPLES)
     samples = read_samples(file) if file else ReadSamples((), ())
     shapes = stored.metrics.shapes
+    in_shares = stored.run.board not in site.config.own_metrics
     return Grade(
         shapes=shapes[:ROWS],
         more=max(0, len(shapes) - ROWS),
         floors=floors,
-        plot=grade_plot(stored.metrics, floors),
+        plot=grade_plot(stored.metrics, floors) if in_shares else None,
         samples=samples,
         strips=samples_chart(samples.spreads),
         earlier=earlier_grades(stored),

@@ -8,6 +8,7 @@ from functools import partial
 from msgspec import Struct
 
 from kbsite.model.board import Board, Due
+from kbsite.model.config import SHARE
 from kbsite.model.counts import number_of
 from kbsite.pages import facts
 from kbsite.pages.banners import kept_banner
@@ -65,12 +66,12 @@ def _date(stored: StoredRun) -> str:
 def principles(site: Site) -> Iterator[Principle]:
     """What the site stands for, each with what the build found."""
     runs = len(site.runs)
-    wrong_metric = [board.config.id for board in site.boards if board.config.metric != METRIC]
+    wrong_metric = [board.config.id for board in site.boards if not board.config.in_shares]
     yield Principle(
         "Share of the physical ceiling, not speedup over a baseline.",
         not wrong_metric,
         f"{len(site.boards) - len(wrong_metric)} of {number_of(len(site.boards), 'board')} in "
-        f"{METRIC}",
+        f"{SHARE}",
     )
     real = sum(stored.run.harness_version is not None for stored in site.runs)
     yield Principle(
@@ -98,9 +99,6 @@ def principles(site: Site) -> Iterator[Principle]:
         kept == len(site.every_run),
         _told(kept, len(site.every_run), "run is", "runs are") + " sealed by a manifest",
     )
-
-
-METRIC = "peak_fraction"
 
 
 def _read_by_a_person(site: Site) -> Iterator[Principle]:
@@ -141,7 +139,7 @@ def audited_in_short(site: Site, board: Board) -> str:
     if whole.due:
         told = [f"audited {whole.done} of {whole.due} due"]
     if high.due:
-        up = facts.percent(board.config.audit_threshold)
+        up = facts.threshold(board.config)
         told = [f"audited {high.done} of {high.due} from {up} up"]
     if board.imported:
         told.append("figures imported")

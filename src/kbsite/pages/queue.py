@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kbsite.model.board import Attempt, Board, Cell, Due
+from kbsite.pages import facts
 from kbsite.pages.page import Site
 from kbsite.store.runs import StoredRun
 
@@ -98,7 +99,7 @@ def _reasons(board: Board, cell: Cell) -> tuple[str, ...]:
 def _reason(due: Due, board: Board, attempt: Attempt) -> str:
     match due:
         case Due.HIGH:
-            return f"scored {board.config.audit_threshold * 100:g} % or more"
+            return f"scored {facts.threshold(board.config)} or more"
         case Due.BEST:
             return "best of its problem"
         case Due.FLAGGED:

@@ -100,4 +100,4 @@ def known_of(held: Published, problems: Path) -> Known:
             write_text(problems / one.id / PROBLEM, json_text(one.problem))
     leaks = frozenset(leak.id for leak in held.config.leaks)
     hashes = {one.id: one.hash for one in held.problems}
-    return Known(hashes, leaks, held.hardware, problems, held.prices)
+    return Known(hashes, leaks, held.hardware, problems, held.prices, held.config.own_metrics)
