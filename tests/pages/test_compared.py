@@ -360,4 +360,4 @@ def test_a_moment_keeps_the_second_that_pages_tell(seconds: float) -> None:
 
 
 def test_a_moment_that_nobody_knows_is_none() -> None:
-    assert (_moment(None), _moment(float("nan")), _moment(754.96)) == (None, None, 754.9)
+    assert (_moment(None), _moment(float("nan")), _moment(754.96)) == (None, None, 754.96)

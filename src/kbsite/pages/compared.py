@@ -341,7 +341,7 @@ def _moment(seconds: float | None) -> float | int | None:
     held = _number(seconds)
     if held is None or seconds is None or int(held) == int(seconds):
         return held
-    return int(seconds) if abs(seconds) >= 1000 else int(seconds * 10) / 10
+    return int(seconds) if abs(seconds) >= 1000 else int(seconds * 1000) / 1000
 
 
 def _number(value: float | None, digits: int = 4) -> float | int | None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
-from kbsite.fold.patches import changes
 from kbsite.model.transcript import DiffLine, FileDiff
 
 _ENVELOPE = "*** "
@@ -72,7 +71,7 @@ def _is_patch_of(patch: str, diffs: Sequence[FileDiff]) -> bool:
     shown = iter([_written(line) for diff in diffs for line in diff.lines])
     names = " ".join(line for line in patch.split("\n") if line.startswith(_ENVELOPE))
     return all(diff.path in names for diff in diffs) and _stand_in(
-        filter(_is_content, map(_written, changes(patch.strip("\n")))), shown
+        (line.rstrip() for line in patch.strip("\n").split("\n") if _is_content(line)), shown
     )
 
 
