@@ -6,14 +6,12 @@ there. What stands between was said and done all the same, and the model sees no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from kbsite.harnesses.claude.content import blocks
-from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.lines import mapping, sequence, text
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Notice, Topic
 
@@ -60,26 +58,26 @@ class Branches(Struct):
     """The number of the last row that belongs to the conversation."""
     steps: int = 0
 
-    def turned_back(self, row: Row) -> Iterator[Notice]:
+    def turned_back(self, row: Row) -> Notice | None:
         """A notice, if the conversation goes on from an earlier row with this one."""
         own = row.text("uuid")
-        if row.agent or not own or hash(own) in self.numbers:
-            return
+        name, number = hash(own), len(self.nodes)
+        if row.agent or not own or name in self.numbers:
+            return None
         parent = row.text("parentUuid") or row.text("logicalParentUuid")
-        node = _Node(row.place.line, self.numbers.get(hash(parent), -1), _kind(row), _message(row))
+        before = self.numbers.get(hash(parent), -1)
+        kind, said = _kind(row)
         left: list[_Node] = []
-        meets = node.before
-        if node.kind is _Kind.PROMPT and self.at >= 0 and (meets >= 0 or not parent):
-            left, meets = self._left(node.before)
-        self._add(own, node)
+        meets = before
+        if kind is _Kind.PROMPT and self.at >= 0 and (meets >= 0 or not parent):
+            left, meets = self._left(before)
+        self.numbers[name] = number
+        self.nodes.append(_Node(row.place.line, before, kind, said))
+        if kind is not _Kind.BESIDE:
+            self.at = number
         if any(one.kind in (_Kind.SPOKEN, _Kind.PROMPT) for one in left):
-            yield row.notice(Topic.INTERRUPTION, self._told(meets, left))
-
-    def _add(self, own: str, node: _Node) -> None:
-        self.numbers[hash(own)] = len(self.nodes)
-        self.nodes.append(node)
-        if node.kind is not _Kind.BESIDE:
-            self.at = len(self.nodes) - 1
+            return row.notice(Topic.INTERRUPTION, self._told(meets, left))
+        return None
 
     def _left(self, before: int) -> tuple[list[_Node], int]:
         """What a conversation that goes on from a row leaves behind, and the last row it keeps."""
@@ -117,24 +115,22 @@ class Branches(Struct):
         return f"{where}, and on from there: the model sees nothing of {lines} any more."
 
 
-def _message(row: Row) -> int:
-    """Which message of the model's a row is a part of; 0 if of none."""
-    if row.text("type") != "assistant":
-        return 0
-    return hash(text(mapping(row.value.get("message")).get("id")) or row.text("uuid"))
-
-
-def _kind(row: Row) -> _Kind:
-    match row.text("type"):
+def _kind(row: Row) -> tuple[_Kind, int]:
+    """What a row is, and which message of the model's it is a part of; 0 if of none."""
+    match row.value.get("type"):
         case "assistant":
-            return _Kind.SPOKEN
-        case "system" if row.text("subtype") == "compact_boundary":
-            return _Kind.SUMMED_UP
+            message = mapping(row.value.get("message"))
+            return _Kind.SPOKEN, hash(text(message.get("id")) or row.text("uuid"))
+        case "system" if row.value.get("subtype") == "compact_boundary":
+            return _Kind.SUMMED_UP, 0
         case "user" if row.value.get("isCompactSummary") is True:
-            return _Kind.SUMMED_UP
+            return _Kind.SUMMED_UP, 0
         case "user":
-            said = blocks(mapping(row.value.get("message")).get("content"))
-            answers = any(block.get("type") == "tool_result" for block in said)
-            return _Kind.ANSWER if answers else _Kind.PROMPT
+            said = sequence(mapping(row.value.get("message")).get("content"))
+            return _Kind.ANSWER if any(map(_is_answer, said)) else _Kind.PROMPT, 0
         case _:
-            return _Kind.BESIDE
+            return _Kind.BESIDE, 0
+
+
+def _is_answer(block: object) -> bool:
+    return mapping(block).get("type") == "tool_result"

@@ -6,7 +6,7 @@ it; what is still in it when the log ends stands nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -45,10 +45,13 @@ class Queue(Struct):
                 self.length = max(0, self.length - 1)
                 self._taken(said)
 
-    def passing(self, events: Iterable[Event]) -> Iterator[Event]:
+    def passing(self, events: Iterator[Event]) -> Iterator[Event]:
         """The events as they come; what is among them waits no more."""
+        return self._passing(events) if self.waiting else events
+
+    def _passing(self, events: Iterator[Event]) -> Iterator[Event]:
         for event in events:
-            if self.waiting and isinstance(event, Message):
+            if isinstance(event, Message):
                 self._taken(event.text)
             yield event
 

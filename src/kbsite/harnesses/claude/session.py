@@ -147,11 +147,12 @@ def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read)
 
 
 def _row(held: Row, state: _State) -> Iterator[Event]:
-    back = list(state.branches.turned_back(held))
+    back = state.branches.turned_back(held)
     if session := state.member.copied(held):
         yield from state.member.copy(held, session)
         return
-    yield from back
+    if back:
+        yield back
     if held.agent in state.agents.sidechains:
         yield from state.agents.start_by_prompt(held, held.agent)
     yield from _facts(held, state)
