@@ -644,3 +644,10 @@ def test_every_row_of_the_corpus_is_read_and_the_totals_agree() -> None:
         ]
         assert held.counted.output == held.told.output
         assert of(Unknown, events) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "undone"), [({"summaryContent": "x"}, False), ({"error": "y"}, True)]
+)
+def test_a_compaction_that_failed_came_to_nothing(data: dict[str, str], undone: bool) -> None:
+    assert one(Notice, kept(event("session.compaction_complete", **data))).undone is undone

@@ -334,6 +334,11 @@ def test_what_the_program_tells_is_a_notice(
     assert told in notice.text
 
 
+def test_a_compaction_that_was_cancelled_came_to_nothing() -> None:
+    assert one(Notice, wire(coded("full_compaction.cancel"))).undone
+    assert not one(Notice, wire(coded("context.apply_compaction", summary="So far."))).undone
+
+
 def test_an_approval_is_bookkeeping() -> None:
     row = coded("permission.record_approval_result", result={"decision": "approved"})
     assert one(Trace, wire(row)).type == "permission.record_approval_result"

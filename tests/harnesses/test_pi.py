@@ -572,3 +572,15 @@ def test_every_row_of_the_corpus_is_read() -> None:
         assert len(of(ToolCall, events)) == sum(row.count('"type":"toolCall"') for row in rows)
         assert len(of(ToolResult, events)) + len(of(Malformed, events)) == len(of(ToolCall, events))
         assert of(Unknown, events) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "undone"),
+    [
+        ({"result": {"summary": "s"}}, False),
+        ({"errorMessage": "x"}, True),
+        ({"aborted": True}, True),
+    ],
+)
+def test_a_compaction_that_was_broken_off_came_to_nothing(told: Any, undone: bool) -> None:
+    assert one(Notice, printed({"type": "compaction_end", **told})).undone is undone

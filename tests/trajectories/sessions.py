@@ -147,6 +147,7 @@ class Work:
         at: float | None = None,
         wait: float | None = None,
         of_model: bool = False,
+        undone: bool = False,
     ) -> Work:
         self.events.append(
             Notice(
@@ -156,6 +157,7 @@ class Work:
                 text="told",
                 wait=wait,
                 of_model=of_model,
+                undone=undone,
             )
         )
         return self

@@ -233,6 +233,14 @@ def test_no_times_are_refused_and_none_is_counted_twice(
         assert sum(parts) == pytest.approx(found.span, abs=1e-4)
 
 
+def test_a_compaction_that_came_to_nothing_is_none() -> None:
+    work = Work().say(at=1).notice(Topic.COMPACTION, at=2, undone=True).say(at=3)
+    assert signs(work).compactions == ()
+
+    work.notice(Topic.COMPACTION, at=4)
+    assert len(signs(work).compactions) == 1
+
+
 def test_changes_whose_lines_are_not_all_known_are_counted() -> None:
     path = f"{CWD}/solution.py"
     work = Work().call(ToolKind.WRITE, {}, edits=[Edit(path, None, "a\nb\n")])

@@ -237,6 +237,8 @@ class Notice(Event, frozen=True, kw_only=True):
     """Whether a model was at work until here, such as one that another one takes over from."""
     restores: bool = False
     """Whether the CLI put files back to what they had been, or may have."""
+    undone: bool = False
+    """Whether what it tells of came to nothing: a compaction that was cancelled, or failed."""
 
 
 _STOPPED = frozenset({"aborted", "cancelled", "canceled", "interrupted", "MessageAbortedError"})

@@ -151,7 +151,7 @@ def _kind(item: Item, quoted: Mapping[str, str]) -> tuple[int, str]:
     if item.anchor in quoted:
         found.append(_RANKED["quoted"])
     event = item.step.event if item.step else None
-    if isinstance(event, Notice) and event.topic is Topic.COMPACTION:
+    if isinstance(event, Notice) and event.topic is Topic.COMPACTION and not event.undone:
         found.append(_RANKED["compaction"])
     return min(found)
 

@@ -9,7 +9,7 @@ from heapq import nlargest
 
 from msgspec import Struct, field
 
-from kbsite.model.event import Notice, ToolCall, ToolKind, Topic
+from kbsite.model.event import Event, Notice, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
 from kbsite.model.transcript import FileDiff, Step, Transcript
 from kbsite.on_demand import OnDemand
@@ -145,11 +145,15 @@ def _context(transcript: Transcript) -> tuple[Sequence[ContextSize], tuple[Compa
     sizes = _ContextSizes(transcript.main.steps)
     compactions: list[Compaction] = []
     for number, step in enumerate(transcript.main.steps):
-        if isinstance(step.event, Notice) and step.event.topic is Topic.COMPACTION:
+        if _is_compaction(step.event):
             compactions.append(Compaction(step.anchor, step.elapsed, len(sizes)))
         if step.usage.sent is not None:
             sizes.append(number)
     return sizes if transcript.aside else tuple(sizes), tuple(compactions)
+
+
+def _is_compaction(event: Event) -> bool:
+    return isinstance(event, Notice) and event.topic is Topic.COMPACTION and not event.undone
 
 
 class _ContextSizes(OnDemand[ContextSize]):

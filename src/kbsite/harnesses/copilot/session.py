@@ -323,7 +323,9 @@ def _rest(kind: str, row: Row, data: Mapping[str, object]) -> Iterator[Event]:
     elif kind == "model.call_failure":
         yield _failure(row, data)
     elif kind == "session.compaction_complete":
-        yield row.notice(Topic.COMPACTION, text(data.get("error") or data.get("summaryContent")))
+        failed = bool(data.get("error"))
+        said = text(data.get("error") or data.get("summaryContent"))
+        yield row.notice(Topic.COMPACTION, said, undone=failed)
     elif kind == "session.task_complete":
         ok = data.get("success", True) is True
         yield row.event(

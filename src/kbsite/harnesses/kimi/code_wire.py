@@ -273,7 +273,7 @@ class _Reader(Struct):
         yield row.notice(Topic.COMPACTION, text(summary))
 
     def compaction_cancelled(self, row: Row, _: Held) -> Iterator[Event]:
-        yield row.notice(Topic.COMPACTION, "The compaction was cancelled.")
+        yield row.notice(Topic.COMPACTION, "The compaction was cancelled.", undone=True)
 
     def forgotten(self, row: Row, held: Held) -> Iterator[Event]:
         undone = count(held.get("count"))

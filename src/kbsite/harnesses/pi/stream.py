@@ -95,8 +95,9 @@ def _notices(kind: str, row: Row) -> Iterator[Notice]:
         yield row.notice(Topic.RETRY, "Retry {} of {}.".format(*numbers))
     elif kind == "compaction_end":
         told = mapping(row.value.get("result")) or row.value
-        summary = text(told.get("summary", told.get("errorMessage")))
-        yield row.notice(Topic.COMPACTION, summary or "The compaction was broken off.")
+        summary = text(told.get("summary"))
+        said = summary or text(told.get("errorMessage")) or "The compaction was broken off."
+        yield row.notice(Topic.COMPACTION, said, undone=not summary)
     elif kind in _NOTICES:
         topic, key = _NOTICES[kind]
         if said := row.text(key):
