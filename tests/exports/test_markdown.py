@@ -71,6 +71,13 @@ def test_the_head_tells_whose_run_it_is_and_what_it_took() -> None:
     assert "- note: `Rerun by hand.`" in text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(1574831.564, "1574832 s"), (57716.11, "57716.1 s"), (5e-6, "0.000005 s")]
+)
+def test_times_are_told_without_an_exponent(seconds: float, told: str) -> None:
+    assert f"- took: `{told}`" in written(started=None, ended=None, seconds=seconds)
+
+
 def test_what_is_not_known_is_not_told() -> None:
     text = written(usage={}, hardware=None, harness_version=None)
 

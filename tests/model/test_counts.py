@@ -32,6 +32,15 @@ def test_small_figures_are_written_one_way(value: float, two: str, most: str) ->
 
 
 @pytest.mark.parametrize(
+    ("value", "told"),
+    [(9999.6, "10000"), (12345.6, "12346"), (-12345.6, "-12346"), (123456789.0, "123456789"),
+     (1e9, "1e+09"), (1e300, "1e+300")],
+)  # fmt: skip
+def test_a_large_figure_loses_no_digit_before_the_point(value: float, told: str) -> None:
+    assert figure(value) == told
+
+
+@pytest.mark.parametrize(
     ("value", "told"), [(0, "0"), (0.5, "0.5"), (0.53456, "0.5346"), (1234.5, "1234"), (2, "2")]
 )
 def test_a_figure_of_a_usual_size_has_four_digits_at_most(value: float, told: str) -> None:

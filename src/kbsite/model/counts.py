@@ -9,6 +9,10 @@ SMALLEST = 1e-9
 """From what on a small figure is written without an exponent: a smaller one is damage."""
 
 
+LARGEST = 1e9
+"""Up to what a large figure is: a larger one is damage, and would fill a page with its digits."""
+
+
 def finite(value: float | None) -> float | None:
     """A figure that JSON can hold; None for others, which files of a damaged run may hold."""
     return value if value is not None and isfinite(value) else None
@@ -22,8 +26,13 @@ def small(value: float, digits: int = 2) -> str:
 
 
 def figure(value: float, digits: int = 4) -> str:
-    """A figure in so many digits at most: "0.534", "12", and what is small as `small` has it."""
+    """A figure in so many digits at most: "0.534", "12", and what is small as `small` has it.
+
+    Of what is larger no digit before the point is lost: "12346".
+    """
     text = f"{value:.{digits}g}"
+    if "e+" in text and abs(value) < LARGEST:
+        return f"{value:.0f}"
     return small(value, digits).rstrip("0") if "e-" in text and abs(value) >= SMALLEST else text
 
 

@@ -57,7 +57,7 @@ def _facts(facts: Mapping[str, str | None]) -> Iterator[str]:
 
 
 def _seconds(value: float | None) -> str | None:
-    return None if value is None else f"{value:g} s"
+    return None if value is None else f"{figure(value, 6)} s"
 
 
 def _dollars(value: float | None) -> str | None:
