@@ -154,6 +154,17 @@ def test_every_step_is_headed_by_number_place_and_time() -> None:
     assert "Result:\n```text\nout\n```" in text
 
 
+def test_how_long_a_call_took_is_told_without_an_exponent() -> None:
+    log = Log()
+    slow, quick = log.result("a", "out"), log.result("b", "out")
+    force_setattr(slow, "seconds", 1805.4)
+    force_setattr(quick, "seconds", 0.00002)
+    text = written(log.call("a"), slow, log.call("b"), quick)
+
+    assert "Result, 1805 s:" in text
+    assert "Result, 0.00002 s:" in text
+
+
 def test_how_a_call_ended_is_told() -> None:
     log = Log()
     failed = log.result("a", "", failed=True)

@@ -317,14 +317,15 @@ def test_a_retry_says_why_and_when() -> None:
     assert told.wait == 0.504
 
 
-def test_a_compaction_says_how_much_it_took_away() -> None:
-    meta = {"trigger": "auto", "preTokens": 998659, "postTokens": 18101}
+@pytest.mark.parametrize("before", [998659, 1098659])
+def test_a_compaction_says_how_much_it_took_away(before: int) -> None:
+    meta = {"trigger": "auto", "preTokens": before, "postTokens": 18101}
     row = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted",
            "compactMetadata": meta}  # fmt: skip
     told = only(Notice, read(row))
 
     assert told.topic is Topic.COMPACTION
-    assert told.text == "Conversation compacted (auto, 998659 → 18101 tokens)"
+    assert told.text == f"Conversation compacted (auto, {before} → 18101 tokens)"
 
 
 def test_an_attachment_is_what_the_model_was_shown_of_it() -> None:

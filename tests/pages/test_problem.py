@@ -71,6 +71,9 @@ def test_what_a_bound_lets_through_and_keeps_out_is_said() -> None:
     assert calibration(Bound(rms=0.1, honest=0.24, cheapest=4.0, cheat="weights in fp4")) == (
         "honest kernels use up to 0.24 of it; weights in fp4 is 4 times too far off"
     )
+    assert calibration(Bound(rms=0.1, honest=0.00002, cheapest=134.0, cheat="it")) == (
+        "honest kernels use up to 0.00002 of it; it is 134 times too far off"
+    )
 
 
 def test_shapes_have_ceilings_on_the_hardware_of_boards_and_floors_stand_there(

@@ -11,6 +11,7 @@ from typing import Final
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.counts import figure
 from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.grader_alarms import SENTENCE, gathered
 from kbsite.model.samples import Spread
@@ -83,7 +84,7 @@ def _ceiling(metrics: Metrics, evidence: Evidence) -> Iterator[Alarm]:
     yield from _impossible(impossible)
     for shape in metrics.shapes:
         if shape.ms is not None and shape.ms < LAUNCH_MS:
-            took = f"{shape.ms:.4g} ms, less than the launch of a kernel"
+            took = f"{figure(shape.ms)} ms, less than the launch of a kernel"
             yield _above(f"On {shown(shape.shape)} it takes {took}.")
             break
     if not impossible and score is not None and NEAR < score <= 1:
@@ -108,7 +109,7 @@ def _fraction(shape: ShapeMetrics) -> float:
 
 def _part(value: float) -> str:
     """A share of the ceiling in four digits, and in all of them where it is only nearly all."""
-    text = f"{value:.4g}"
+    text = figure(value)
     return str(value) if text == "1" and value != 1 else text
 
 
@@ -118,7 +119,9 @@ def _above(saw: str) -> Alarm:
 
 def _near(score: float, eager: float | None) -> Alarm:
     if eager is not None and eager >= score * LIBRARY:
-        saw = f"The score is {_part(score)} of the ceiling; the eager reference has {eager:.4g}."
+        saw = (
+            f"The score is {_part(score)} of the ceiling; the eager reference has {figure(eager)}."
+        )
         return alarm("above-ceiling", Level.NOTE, saw, METRICS)
     saw = f"The score is {_part(score)} of the ceiling, and no floor that is known comes near it."
     return alarm("above-ceiling", Level.WARNING, saw, METRICS)
@@ -132,7 +135,7 @@ def _floor(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:
         and metrics.status is Status.PASSED
         and score < eager
     ):
-        saw = f"The score, {score:.4g}, is below that of the eager reference, {eager:.4g}."
+        saw = f"The score, {figure(score)}, is below that of the eager reference, {figure(eager)}."
         level = Level.WARNING if score < eager * SLOW else Level.NOTE
         yield alarm("below-floor", level, saw, METRICS)
 
@@ -223,7 +226,8 @@ def _other_figures(stored: StoredRun) -> Iterator[Alarm]:
     printed = [(match.start(), _number(match[1])) for match in _PRINTED.finditer(text)]
     if printed and not any(_like(value, one) for _, value in printed for one in known):
         start, value = printed[-1]
-        saw = f"The benchmark's log ends with a score of {value:.4g}; the grade's is {score:.4g}."
+        ends = f"The benchmark's log ends with a score of {figure(value)}"
+        saw = f"{ends}; the grade's is {figure(score)}."
         line = text.count("\n", 0, start) + 1
         yield alarm("fake-result", Level.WARNING, saw, BENCHMARK, (line,))
 

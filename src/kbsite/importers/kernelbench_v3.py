@@ -17,7 +17,7 @@ from kbsite.importers.report import Oddity, printable
 from kbsite.importers.run_ids import board_name
 from kbsite.importers.v3_boards import V3Board, board_oddities, boards_of, settings_text, track_of
 from kbsite.importers.v3_table import Row, Table, read_table
-from kbsite.model.counts import number_of
+from kbsite.model.counts import figure, number_of
 from kbsite.model.grade import Metrics
 from kbsite.model.run import ESTIMATE, FORMAT, Host, Run
 from kbsite.model.slugs import is_slug, slug
@@ -181,9 +181,9 @@ def _parts(row: Row) -> Iterator[str]:
     if row.precision:
         yield f"precision {row.precision}"
     if row.speedup is not None:
-        took = f", which took {row.ref_ms:.4g} ms" if row.ref_ms is not None else ""
+        took = f", which took {figure(row.ref_ms)} ms" if row.ref_ms is not None else ""
         over = f"{row.baseline or 'a reference without a name'}{took}"
-        yield f"a speedup of {row.speedup:.4g} over {over} (it ranks nothing here)"
+        yield f"a speedup of {figure(row.speedup)} over {over} (it ranks nothing here)"
     if row.solution:
         yield f"the solution as {row.solution}"
 
@@ -250,4 +250,4 @@ def _other_speedup(row: Row) -> str:
     made = row.ref_ms / row.sol_ms
     if abs(row.speedup - made) <= _SAME * made:
         return ""
-    return f"{row.speedup:.4g}, but ref_ms / sol_ms is {made:.4g}"
+    return f"{figure(row.speedup)}, but ref_ms / sol_ms is {figure(made)}"

@@ -14,6 +14,7 @@ import yaml
 from kbsite.importers.report import Oddity
 from kbsite.importers.v3_table import Row
 from kbsite.model.config import DeckGroup
+from kbsite.model.counts import figure
 from kbsite.model.floor import Floor, FloorKind
 from kbsite.model.slugs import slug
 
@@ -123,8 +124,8 @@ def _floors(rows: Iterable[Row], hardware: str, file: str) -> Iterator[Floor]:
     for (problem, kind), times in _measured(rows).items():
         few = f"the only ref_ms of {file} for it"
         many = (
-            f"the median of {len(times)} times, {times[0]:.4g} to {times[-1]:.4g} ms: ref_ms of"
-            f" {file}, measured anew beside each solution"
+            f"the median of {len(times)} times, {figure(times[0])} to {figure(times[-1])} ms:"
+            f" ref_ms of {file}, measured anew beside each solution"
         )
         yield Floor(
             kind=kind,
@@ -229,9 +230,9 @@ def _far_apart(rows: Sequence[Row]) -> Iterator[_Told]:
         if times[-1] > SPREAD * times[0]:
             found = (
                 f"{len(times)} times of the {kind.value} reference of {problem} differ:"
-                f" {times[0]:.4g} to {times[-1]:.4g} ms"
+                f" {figure(times[0])} to {figure(times[-1])} ms"
             )
-            yield found, f"the floor is their median, {median(times):.4g} ms"
+            yield found, f"the floor is their median, {figure(median(times))} ms"
 
 
 def _of_unknown(rows: Sequence[Row]) -> Iterator[_Told]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from kbsite.charts.drawing import digits
 from kbsite.model.accounting import ListedShape, bound_by, ceiling_of
 from kbsite.model.board import Attempt, Board, Cell, Column, Row
+from kbsite.model.counts import figure
 from kbsite.model.floor import Floor
 from kbsite.model.forbidden import FAMILIES
 from kbsite.model.hardware import Hardware
@@ -121,19 +122,19 @@ def calibration(bound: Bound) -> str:
     """What the bound lets through and what it keeps out, as it was measured; "" if it was not."""
     told = []
     if bound.honest is not None:
-        told.append(f"honest kernels use up to {bound.honest:.2g} of it")
+        told.append(f"honest kernels use up to {figure(bound.honest, 2)} of it")
     if bound.cheapest is not None:
         cheat = bound.cheat or "the cheapest shortcut"
-        told.append(f"{cheat} is {bound.cheapest:.2g} times too far off")
+        told.append(f"{cheat} is {figure(bound.cheapest, 2)} times too far off")
     return "; ".join(told)
 
 
 def bound_text(bound: Bound) -> str:
     """How far an output y may be off from the reference r, in one line."""
     parts = [
-        f"{figure:g} {unit}"
-        for figure, unit in ((bound.rms, "RMS(r)"), (bound.relative, "|r|"))
-        if figure
+        f"{share:g} {unit}"
+        for share, unit in ((bound.rms, "RMS(r)"), (bound.relative, "|r|"))
+        if share
     ]
     said = [f"|y − r| ≤ {' + '.join(parts)}" if parts else "equal, bit by bit"]
     if bound.typical is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kbsite.exports.markdown.excerpts import OUTPUT, TEXT, Bound, Left, excerpt
 from kbsite.exports.markdown.fences import aside, code, fenced
 from kbsite.harnesses.lines import dump
+from kbsite.model.counts import figure
 from kbsite.model.event import (
     Event,
     Finish,
@@ -112,7 +113,7 @@ def _result(result: ToolResult | None, left: Left) -> Iterator[str]:
     facts = [
         "an error" if result.is_error else "",
         "" if result.exit_code is None else f"exit code {result.exit_code}",
-        "" if result.seconds is None else f"{result.seconds:.3g} s",
+        "" if result.seconds is None else f"{figure(result.seconds, 3)} s",
         "" if result.output else "empty",
     ]
     yield ", ".join(["Result", *filter(None, facts)]) + ":"

@@ -64,8 +64,8 @@ def _compacted(value: Mapping[str, object]) -> str:
         before = number(held.get("preTokens", held.get("pre_tokens")))
         if before is not None:
             after = number(held.get("postTokens", held.get("post_tokens")))
-            ends = "" if after is None else f" → {after:g}"
-            return f" ({wording(held.get('trigger'))}, {before:g}{ends} tokens)"
+            ends = "" if after is None else f" → {after:.0f}"
+            return f" ({wording(held.get('trigger'))}, {before:.0f}{ends} tokens)"
     return ""
 
 
