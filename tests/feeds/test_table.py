@@ -22,7 +22,8 @@ RUN = ListedRun(
     status=Status.PASSED, peak_fraction=0.42, interval=(0.4, 0.44), ms=1.5, verdict=None,
     counts=True, end_reason=EndReason.FINISHED, cut=False,
     started=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), seconds=90, cost_usd=None, estimate_usd=0.5,
-    estimate_is_least=True, usage=Usage(input=10, output=20), attempt=1, attempts=2,
+    cost_is_estimate=False, estimate_is_least=True,
+    usage=Usage(input=10, output=20), attempt=1, attempts=2,
 )  # fmt: skip
 
 FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"

@@ -57,7 +57,8 @@ SITEMAP = (
 LISTED: dict[str, Any] = {
     "id": "r", "page": RUN, "board": "b", "on_board": True, "problem": "p", "harness": "h",
     "model": "m", "status": "passed", "end_reason": "finished", "cut": False, "usage": {},
-    "attempt": 1, "attempts": 1, "counts": True, "ms": None, "estimate_is_least": False,
+    "attempt": 1, "attempts": 1, "counts": True, "ms": None,
+    "cost_is_estimate": False, "estimate_is_least": False,
     **dict.fromkeys(("effort", "variant", "hardware", "peak_fraction", "interval", "verdict")),
     **dict.fromkeys(("started", "seconds", "cost_usd", "estimate_usd")),
 }  # fmt: skip

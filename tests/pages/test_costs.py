@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import date
 from decimal import Decimal
@@ -225,6 +226,25 @@ def test_the_published_list_has_both_figures_and_the_tokens(out: Path) -> None:
     assert found["unknown"] == (None, None)
     [usage] = [run["usage"] for run in listed if run["id"] == "told"]
     assert usage == {**USAGE, "reasoning": None}
+
+
+def test_the_published_lists_say_which_costs_nobody_counted(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    for run_id, source in (("told", "its own log"), ("guessed", "estimate of the table")):
+        make_run(tmp_path / "runs" / "demo", run_id=run_id, cost_usd=0.5, cost_source=source)
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+    listed = json.loads((out / "data" / "runs.json").read_text("utf-8"))["runs"]
+    table = csv.DictReader((out / "data" / "runs.csv").read_text("utf-8").splitlines())
+
+    assert {one["id"]: one["cost_is_estimate"] for one in listed} == {
+        "told": False,
+        "guessed": True,
+    }
+    assert {one["id"]: one["cost_is_estimate"] for one in table} == {
+        "told": "false", "guessed": "true",
+    }  # fmt: skip
 
 
 def test_a_chart_says_lower_bound_and_in_all_where_the_rest_of_the_page_does(

@@ -130,7 +130,7 @@ FEATURES: Mapping[str, str | list[str] | Mapping[str, str]] = {
     "harness": _TEXT, "model": _TEXT, "effort": _TEXT, "variant": _TEXT, "hardware": _TEXT,
     "status": _TEXT, "peak_fraction": _NUMBER, "interval": [_NUMBER], "ms": _NUMBER,
     "verdict": _TEXT, "counts": _TRUTH, "end_reason": _TEXT, "cut": _TRUTH, "started": _MOMENT,
-    "seconds": _NUMBER, "cost_usd": _NUMBER, "estimate_usd": _NUMBER,
+    "seconds": _NUMBER, "cost_usd": _NUMBER, "cost_is_estimate": _TRUTH, "estimate_usd": _NUMBER,
     "estimate_is_least": _TRUTH,
     "usage": dict.fromkeys(("input", "cache_read", "cache_write", "output", "reasoning"), _WHOLE),
     "attempt": _WHOLE, "attempts": _WHOLE, "grader": _TEXT, "summary": _TEXT,

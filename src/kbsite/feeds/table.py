@@ -22,7 +22,8 @@ COLUMNS: Mapping[str, str] = {
     "model": TEXT, "effort": TEXT, "variant": TEXT, "hardware": TEXT, "status": TEXT,
     "peak_fraction": NUMBER, "interval_low": NUMBER, "interval_high": NUMBER, "ms": NUMBER,
     "verdict": TEXT, "counts": TRUTH, "end_reason": TEXT, "cut": TRUTH, "started": MOMENT,
-    "seconds": NUMBER, "cost_usd": NUMBER, "estimate_usd": NUMBER, "estimate_is_least": TRUTH,
+    "seconds": NUMBER, "cost_usd": NUMBER, "cost_is_estimate": TRUTH, "estimate_usd": NUMBER,
+    "estimate_is_least": TRUTH,
     "input_tokens": WHOLE, "cache_read_tokens": WHOLE, "cache_write_tokens": WHOLE,
     "output_tokens": WHOLE, "reasoning_tokens": WHOLE, "attempt": WHOLE, "attempts": WHOLE,
 }  # fmt: skip

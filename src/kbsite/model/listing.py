@@ -50,6 +50,8 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     """How long the session took."""
     cost_usd: float | None
     """What the run itself tells of its cost."""
+    cost_is_estimate: bool
+    """Whether that is an estimate too: no CLI counted it, as of tables that others published."""
     estimate_usd: float | None
     """What it cost by the site's table of prices; null without a price or counts of tokens."""
     estimate_is_least: bool

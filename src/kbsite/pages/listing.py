@@ -226,6 +226,7 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
         started=run.started,
         seconds=run.elapsed_seconds,
         cost_usd=run.cost_usd,
+        cost_is_estimate=run.cost_is_estimate,
         estimate_usd=None if spent.estimate is None else float(spent.estimate.usd),
         estimate_is_least=spent.estimate is not None and spent.estimate.lower_bound,
         usage=run.usage,
