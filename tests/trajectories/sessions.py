@@ -65,6 +65,7 @@ class Work:
         failed: bool | None = None,
         exit_code: int | None = None,
         seconds: float | None = None,
+        tool: str = "",
     ) -> Work:
         """A call and, unless `output` is None, its result."""
         call_id = f"c{next(self._ids)}"
@@ -73,7 +74,7 @@ class Work:
                 source=self.source,
                 at=moment(at[0]),
                 call_id=call_id,
-                tool=kind.value.title(),
+                tool=tool or kind.value.title(),
                 tool_kind=kind,
                 arguments=arguments,
                 edits=tuple(edits),

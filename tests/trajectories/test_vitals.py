@@ -38,6 +38,18 @@ def test_waiting_for_the_answer_to_a_question_is_idle() -> None:
     assert dict(found.calls) == {ToolKind.OTHER: 1}
 
 
+@pytest.mark.parametrize("tool", ["ExitPlanMode", "exit_plan_mode", "plan_exit"])
+def test_waiting_for_somebody_who_agrees_to_a_plan_is_idle(tool: str) -> None:
+    work = Work().say("do", at=0, role=Role.USER)
+    work.call(ToolKind.PLAN, {"plan": "1. Read."}, "Go on.", at=(10, 3610), tool=tool)
+    found = signs(work.say(at=3615))
+    assert (found.model, found.idle, dict(found.tools)) == (10 + 5, 3600, {})
+    assert dict(found.calls) == {ToolKind.PLAN: 1}
+
+    work.call(ToolKind.PLAN, {"todos": []}, "", at=(3620, 3621), tool="TodoWrite")
+    assert dict(signs(work).tools) == {ToolKind.PLAN: 1}
+
+
 @pytest.mark.parametrize("questions", [None, [], "Which?", ["Which?"], [{"header": "x"}]])
 def test_other_calls_wait_for_nobody(questions: object) -> None:
     work = Work().say("do", at=0, role=Role.USER)

@@ -18,6 +18,10 @@ AT_ONCE = 0.05
 """Seconds within which rows are taken for written at once."""
 
 
+_ASK_FOR_LEAVE = {"exitplanmode", "planexit"}
+"""Tools with which models show a plan and end planning, as soon as a person agrees to it."""
+
+
 class Activity(Struct):
     """Seconds of the main agent, each counted once."""
 
@@ -138,7 +142,9 @@ def _asked_again(step: Step, at: float) -> float | None:
 
 
 def _asks_somebody(call: ToolCall) -> bool:
-    """Whether a call has questions for a person, who is waited for until its result."""
+    """Whether a call has questions or a plan for a person, who is waited for until its result."""
+    if call.tool_kind is ToolKind.PLAN:
+        return call.tool.replace("_", "").lower() in _ASK_FOR_LEAVE
     asked = call.arguments.get("questions") if isinstance(call.arguments, Mapping) else None
     if call.tool_kind is not ToolKind.OTHER or not isinstance(asked, list):
         return False
