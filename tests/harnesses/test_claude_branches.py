@@ -54,6 +54,17 @@ def test_a_session_that_is_resumed_within_a_turn_goes_back_too() -> None:
     ]
 
 
+def test_where_copies_of_files_are_kept_they_may_have_been_put_back() -> None:
+    def kept(**files: object) -> dict[str, Any]:
+        return {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": files}}
+
+    rows = [prompt("p1", None), said("a1", "p1"), prompt("p2", "a1"), prompt("p3", "a1")]
+    for first, restores in ((kept(), False), (kept(x={}), True)):
+        notice = only(Notice, read(first, *rows))
+        assert notice.restores == restores
+        assert notice.text.endswith(" Files may have been put back.") == restores
+
+
 def test_a_prompt_that_nothing_answered_and_another_one_replaced_is_told() -> None:
     stopped = user("[Request interrupted by user]", uuid="i", parentUuid="p2")
     rows = [prompt("p1", None), said("a1", "p1"), prompt("p2", "a1"), stopped, prompt("p3", "a1")]

@@ -182,6 +182,19 @@ def test_going_back_is_an_interruption_and_a_summary_a_note() -> None:
     assert "A kernel" in of(Notice, events)[1].text
 
 
+def test_where_a_session_goes_back_to_is_told_by_its_line() -> None:
+    events = chat(head(), user("one"), gemini("yes"), user("two", "u-2"), {"$rewindTo": "u-2"})
+    notice = one(Notice, events)
+
+    line = next(e.source.line for e in of(Message, events) if e.text == "two")
+    assert notice.text == (
+        f"The session goes back to before line {line}, and on from there: the model sees nothing "
+        "of what stands between any more. Files may have been put back."
+    )
+    assert notice.restores
+    assert "before the message u-9," in one(Notice, chat({"$rewindTo": "u-9"})).text
+
+
 def test_a_patch_of_an_unknown_key_is_unknown() -> None:
     assert one(Unknown, chat(patch(colour="red"))).type == "$set/colour"
 

@@ -312,8 +312,10 @@ def test_a_retry_says_how_long_it_waits() -> None:
             "S",
         ),
         (coded("full_compaction.cancel"), Topic.COMPACTION, "cancelled"),
-        (coded("context.undo", count=2), Topic.NOTE, "2"),
-        (coded("context.clear"), Topic.NOTE, "cleared"),
+        (coded("context.undo", count=2), Topic.INTERRUPTION, "taken back by the last 2 turns"),
+        (coded("context.undo", count=1), Topic.INTERRUPTION, "taken back by the last turn:"),
+        (coded("context.clear"), Topic.INTERRUPTION, "cleared"),
+        (coded("goal.update", status="blocked", reason="no GPU"), Topic.NOTE, "blocked: no GPU"),
         (coded("goal.create", objective="Win."), Topic.NOTE, "Win."),
         (coded("subagent.failed", subagentId="agent-0", error="boom"), Topic.ERROR, "boom"),
         (looped("step.end", finishReason="max_tokens"), Topic.NOTE, "max_tokens"),
@@ -359,6 +361,17 @@ def test_how_a_command_in_the_background_ended_stands_at_its_call() -> None:
     assert not of(ToolResult, wire(ended("agent"))), "whose own log tells"
     assert not of(ToolResult, wire(ended(parentToolCallId=None)))
     assert one(Trace, wire(ended())).type == "task.terminated"
+
+
+def test_rows_that_say_again_that_a_turn_was_taken_back_are_bookkeeping() -> None:
+    rows = [coded("agent.switched", turns=1), coded("context.undone", turns=1)]
+    assert [trace.type for trace in of(Trace, wire(*rows))] == ["agent.switched", "context.undone"]
+
+
+def test_a_goal_that_stands_as_before_is_told_once() -> None:
+    rows = [coded("goal.update", status="active"), coded("goal.update", status="active")]
+    assert one(Notice, wire(*rows)).text == "The goal is now active"
+    assert one(Trace, wire(coded("goal.update", tokensUsed=9))).type == "goal.update"
 
 
 @beside

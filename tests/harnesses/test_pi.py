@@ -400,7 +400,10 @@ def test_a_session_that_turns_back_says_so() -> None:
     again = said("user", "c", name="e3", parent="e1")
     events = kept(START, first, left, again)
 
-    assert one(Notice, events).text == "The session goes back to entry e1, on from there."
+    assert one(Notice, events).text == (
+        "The session goes back to line 2, entry e1, and on from there: the model sees nothing of "
+        "what stands between any more."
+    )
     assert [message.text for message in of(Message, events)] == ["a", "b", "c"]
 
 

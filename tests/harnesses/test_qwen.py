@@ -152,6 +152,25 @@ def test_bookkeeping_is_a_trace(subtype: str) -> None:
     assert one(Trace, logged(system(subtype, x=1))).type == f"system/{subtype}"
 
 
+@pytest.mark.parametrize(
+    ("parent", "where"), [("2", "to line 2, "), (None, "to its begin, "), ("9", "to its begin, ")]
+)
+def test_where_a_session_goes_back_to_is_told(parent: str | None, where: str) -> None:
+    back = system("rewind", truncatedCount=2) | {"uuid": "5", "parentUuid": parent}
+    events = read_rows(
+        SESSION, user(), assistant({"text": "yes"}), user("more", uuid="3"),
+        assistant({"text": "no"}, uuid="4"), back, user("anew", uuid="6"), name=FILE,
+    )  # fmt: skip
+    notice = one(Notice, events)
+
+    first = 3 if parent == "2" else 1
+    assert notice.text == (
+        f"The session goes back {where}and on from there: the model sees nothing of lines {first} "
+        "to 4 any more. Files may have been put back."
+    )
+    assert (notice.topic, notice.restores) == (Topic.INTERRUPTION, True)
+
+
 @pytest.mark.parametrize("subtype", sorted(SYSTEM_NOTICES))
 def test_what_the_cli_tells_is_a_notice(subtype: str) -> None:
     topic, keys = SYSTEM_NOTICES[subtype]

@@ -19,6 +19,10 @@ _MOST_STEPS = 2_000_000
 """Rows that are gone back through, in all: beyond it nothing is told, as of no log of Claude's."""
 
 
+_DELTA = "file-history-delta"
+_FILE_HISTORY = frozenset({"file-history-snapshot", _DELTA})
+
+
 class _Kind(Enum):
     """What a row is to the conversation."""
 
@@ -57,11 +61,15 @@ class Branches(Struct):
     at: int = -1
     """The number of the last row that belongs to the conversation."""
     steps: int = 0
+    keeps_files: bool = False
+    """Whether copies of files are kept, which a person may have put back."""
 
     def turned_back(self, row: Row) -> Notice | None:
         """A notice, if the conversation goes on from an earlier row with this one."""
         own = row.text("uuid")
         name, number = hash(own), len(self.nodes)
+        if row.value.get("type") in _FILE_HISTORY and _keeps_files(row):
+            self.keeps_files = True
         if row.agent or not own or name in self.numbers:
             return None
         parent = row.text("parentUuid") or row.text("logicalParentUuid")
@@ -76,7 +84,7 @@ class Branches(Struct):
         if kind is not _Kind.BESIDE:
             self.at = number
         if any(one.kind in (_Kind.SPOKEN, _Kind.PROMPT) for one in left):
-            return row.notice(Topic.INTERRUPTION, self._told(meets, left))
+            return self._told(row, meets, left)
         return None
 
     def _left(self, before: int) -> tuple[list[_Node], int]:
@@ -106,13 +114,21 @@ class Branches(Struct):
         self.steps += 1
         return self.steps < _MOST_STEPS
 
-    def _told(self, meets: int, left: list[_Node]) -> str:
+    def _told(self, row: Row, meets: int, left: list[_Node]) -> Notice:
         first, last = left[-1].line, left[0].line
         lines = f"line {first}" if first == last else f"lines {first} to {last}"
-        if meets < 0:
-            return f"The conversation begins anew: the model sees nothing of {lines} any more."
-        where = f"The conversation goes back to line {self.nodes[self._of_weight(meets)].line}"
-        return f"{where}, and on from there: the model sees nothing of {lines} any more."
+        where, restores = "The conversation begins anew", meets >= 0 and self.keeps_files
+        if meets >= 0:
+            line = self.nodes[self._of_weight(meets)].line
+            where = f"The conversation goes back to line {line}, and on from there"
+        told = f"{where}: the model sees nothing of {lines} any more."
+        told += " Files may have been put back." if restores else ""
+        return row.notice(Topic.INTERRUPTION, told, restores=restores)
+
+
+def _keeps_files(row: Row) -> bool:
+    kept = mapping(mapping(row.value.get("snapshot")).get("trackedFileBackups"))
+    return bool(kept) or row.value.get("type") == _DELTA
 
 
 def _kind(row: Row) -> tuple[_Kind, int]:

@@ -26,6 +26,7 @@ from kbsite.model.event import (
     Image,
     Malformed,
     Message,
+    Notice,
     Role,
     Scope,
     Session,
@@ -106,6 +107,8 @@ class _Told(Struct):
     words: int | None = None
     thoughts: int = 0
     tokens: int | None = None
+    line: int = 0
+    """Where it was told first."""
 
 
 class _Reader(Struct):
@@ -127,14 +130,23 @@ class _Reader(Struct):
         if isinstance(value.get("$set"), dict):
             yield from row.told(self._patch(row, mapping(value["$set"])), "$set")
         elif "$rewindTo" in value:
-            told = f"Gone back to before the message {text(value['$rewindTo'])}."
-            yield row.notice(Topic.INTERRUPTION, told)
+            yield self._rewound(row)
         elif "type" in value:
             yield from row.told(self._message(row), f"{text(value['type'])}, again")
         elif "sessionId" in value and "projectHash" in value:
             yield self._session(row)
         else:
             yield row.unknown(",".join(value))
+
+    def _rewound(self, row: Row) -> Notice:
+        name = text(row.value.get("$rewindTo"))
+        known = self.messages.get(name)
+        where = f"line {known.line}" if known and known.line else f"the message {name}"
+        told = (
+            f"The session goes back to before {where}, and on from there: the model sees nothing "
+            "of what stands between any more. Files may have been put back."
+        )
+        return row.notice(Topic.INTERRUPTION, told, restores=True)
 
     def _session(self, held: Row) -> Session:
         session = text(held.value.get("sessionId"))
@@ -170,7 +182,8 @@ class _Reader(Struct):
     def _message(self, row: Row) -> Iterator[Event]:
         """What is new in a message, if anything is."""
         name = text(row.value.get("id"))
-        known = self.messages.setdefault(name, _Told()) if name else _Told()
+        new = _Told(line=row.place.line)
+        known = self.messages.setdefault(name, new) if name else new
         match kind := row.value.get("type"):
             case "gemini":
                 yield from self._gemini(row, known)

@@ -9,6 +9,8 @@ REPEATED = {
     "agent.message.appended", "agent.turn.started", "agent.turn.ended",
     # turn.ended says it with more words
     "prompt.completed", "prompt.aborted",
+    # context.undo says it
+    "agent.switched", "context.undone",
     # the result of the call and the sub-agent's own log have it
     "subagent.started", "subagent.completed", "subagent.cancelled", "subagent.suspended",
 }  # fmt: skip
@@ -27,7 +29,7 @@ BOOKKEEPING = {
     "task.started", "task.waitDelivered",
     "interaction.request", "interaction.resolved",
     "cron.add", "cron.cursor", "cron.delete",
-    "goal.update", "goal.clear", "goal.account_usage", "goal.continuation",
+    "goal.clear", "goal.account_usage", "goal.continuation",
     "full_compaction.begin", "full_compaction.complete", "micro_compaction.apply",
 }  # fmt: skip
 

@@ -62,6 +62,7 @@ class _Reader(Struct):
     """What the model was last told of its tools."""
     counts: Counts = field(default_factory=Counts)
     step: int | None = None
+    goal_status: str = ""
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         for row in rows(source_lines, self.file):
@@ -276,9 +277,14 @@ class _Reader(Struct):
         yield row.notice(Topic.COMPACTION, "The compaction was cancelled.", undone=True)
 
     def forgotten(self, row: Row, held: Held) -> Iterator[Event]:
-        undone = count(held.get("count"))
-        told = "The context was cleared." if undone is None else f"Taken back: {undone}"
-        yield row.notice(Topic.NOTE, told)
+        turns = count(held.get("count"))
+        if row.text("type") == "context.clear":
+            told = "The context was cleared: the model sees nothing of what stands before."
+        else:
+            what = "the last turn" if turns == 1 else f"the last {turns or '?'} turns"
+            told = f"The session was taken back by {what}: the model sees nothing of that any more."
+            told += " Files stay as they are."
+        yield row.notice(Topic.INTERRUPTION, told)
 
     def approval(self, row: Row, held: Held) -> Iterator[Event]:
         result = mapping(held.get("result"))
@@ -291,6 +297,16 @@ class _Reader(Struct):
 
     def goal(self, row: Row, held: Held) -> Iterator[Event]:
         yield row.notice(Topic.NOTE, f"Goal: {text(held.get('objective'))}")
+
+    def goal_changed(self, row: Row, held: Held) -> Iterator[Event]:
+        """How a goal stands, where that is another way than before."""
+        status = text(held.get("status"))
+        if status in ("", self.goal_status):
+            yield row.trace("goal.update")
+            return
+        self.goal_status = status
+        told = ": ".join(filter(None, [status, text(held.get("reason"))]))
+        yield row.notice(Topic.NOTE, f"The goal is now {told}")
 
 
 _Handler = Callable[[_Reader, Row, Held], Iterator[Event]]
@@ -316,6 +332,7 @@ _HANDLERS: dict[str, _Handler] = {
     "full_compaction.cancel": _Reader.compaction_cancelled,
     "permission.record_approval_result": _Reader.approval,
     "goal.create": _Reader.goal,
+    "goal.update": _Reader.goal_changed,
 }
 
 _LOOP: dict[str, _Handler] = {

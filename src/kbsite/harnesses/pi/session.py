@@ -59,7 +59,8 @@ class _Reader(Struct):
     effort: str = ""
     last: str = ""
     """The entry before; empty if that is not known."""
-    seen: set[str] = field(default_factory=set)
+    seen: dict[str, int] = field(default_factory=dict)
+    """The lines of the entries before."""
     ending: Finish | None = None
 
     def row(self, row: Row) -> Iterator[Event]:
@@ -123,9 +124,13 @@ class _Reader(Struct):
         parent, entry = row.text("parentId"), row.text("id")
         if parent and self.last and parent != self.last and parent in self.seen:
             yield from self.started()
-            yield row.notice(Topic.NOTE, f"The session goes back to entry {parent}, on from there.")
+            told = (
+                f"The session goes back to line {self.seen[parent]}, entry {parent}, and on from "
+                "there: the model sees nothing of what stands between any more."
+            )
+            yield row.notice(Topic.INTERRUPTION, told)
         self.last = entry
-        self.seen.add(entry)
+        self.seen.setdefault(entry, row.place.line)
 
 
 def _beside(row: Row, kind: str) -> Iterator[Event]:

@@ -29,6 +29,7 @@ from kbsite.model.event import (
     Event,
     Finish,
     Malformed,
+    Notice,
     Role,
     Scope,
     Session,
@@ -81,6 +82,10 @@ class _Reader(Struct):
     """Whether the model owes the session an answer."""
     ending: Finish | None = None
     """How the session would end, if nothing came after it."""
+    lines: dict[int, int] = field(default_factory=dict)
+    """The lines of rows, by the digests of their ids."""
+    last: int = 0
+    """The line before."""
 
     def row(self, held: Row) -> Iterator[Event]:
         """The events of a row of a log: at least one."""
@@ -91,6 +96,8 @@ class _Reader(Struct):
         kind = text(row.value.get("type"))
         yield from self._session(row)
         yield from row.told(self._row(row, kind), kind)
+        self.last = row.place.line
+        self.lines.setdefault(hash(row.text("uuid")), self.last)
 
     def note(self, row: Row) -> Iterator[Event]:
         """The events of the note beside a sub-agent's file: which call started it."""
@@ -148,6 +155,8 @@ class _Reader(Struct):
         payload = mapping(row.value.get("systemPayload"))
         if kind == "ui_telemetry":
             yield from self._telemetry(row, mapping(payload.get("uiEvent")))
+        elif kind == "rewind":
+            yield self._rewound(row)
         elif kind in SYSTEM_TRACES:
             yield row.trace(f"system/{kind}")
         elif kind in SYSTEM_NOTICES:
@@ -156,6 +165,16 @@ class _Reader(Struct):
             yield row.notice(topic, f"{kind.replace('_', ' ')}: {words}")
         else:
             yield row.unknown(f"system/{kind}")
+
+    def _rewound(self, row: Row) -> Notice:
+        """Where a session goes back to: the row that this one names as the one before it."""
+        kept = self.lines.get(hash(row.text("parentUuid")), 0)
+        where = f"to line {kept}" if kept else "to its begin"
+        told = (
+            f"The session goes back {where}, and on from there: the model sees nothing of lines "
+            f"{kept + 1} to {self.last} any more. Files may have been put back."
+        )
+        return row.notice(Topic.INTERRUPTION, told, restores=True)
 
     def _telemetry(self, row: Row, event: Mapping[str, object]) -> Iterator[Event]:
         kind = text(event.get("event.name")).removeprefix(TELEMETRY)

@@ -54,7 +54,6 @@ SYSTEM_NOTICES: dict[str, tuple[Topic, tuple[str, ...]]] = {
     "notification": (Topic.NOTE, ("displayText",)),
     "omni_recall": (Topic.NOTE, ()),
     "realtime_message": (Topic.NOTE, ()),
-    "rewind": (Topic.INTERRUPTION, ("truncatedCount",)),
     "session_notes": (Topic.NOTE, ()),
     "slash_command": (Topic.NOTE, ("rawCommand", "outputHistoryItems")),
 }
