@@ -175,6 +175,21 @@ def test_a_patch_that_puts_new_messages_in_place_of_old_ones_is_a_compaction() -
     assert words(events)[-1] == "<state_snapshot>short"
 
 
+def test_a_session_that_is_taken_up_again_is_not_compacted() -> None:
+    told = [user(), gemini("yes"), gemini("", "g-2", toolCalls=[called()])]
+    note = {"id": "i-1", "type": "info", "content": "Hello"}
+    answer = user([answered()], "g-2-response")
+    resumed = patch(messages=[*told, answer])
+    assert [n.text for n in of(Notice, chat(*told, note, head(), resumed))] == ["Hello"]
+    # Nor is one whose last messages were taken back, nor twice what was compacted once.
+    back = chat(*told, {"$rewindTo": "g-1"}, patch(messages=[user(), user("more", "u-2")]))
+    assert [n.topic for n in of(Notice, back)] == [Topic.INTERRUPTION]
+    summary = user([{"text": "<state_snapshot>short"}], "sum")
+    after = [summary, user("more", "u-2")]
+    events = chat(*told, patch(messages=[summary]), patch(messages=after))
+    assert [n.topic for n in of(Notice, events)] == [Topic.COMPACTION]
+
+
 def test_going_back_is_an_interruption_and_a_summary_a_note() -> None:
     events = chat({"$rewindTo": "u-1"}, patch(summary="A kernel"))
 

@@ -152,6 +152,20 @@ def test_bookkeeping_is_a_trace(subtype: str) -> None:
     assert one(Trace, logged(system(subtype, x=1))).type == f"system/{subtype}"
 
 
+def test_a_total_that_stands_before_its_message_holds_it() -> None:
+    held = ledger(logged(user(), response(), assistant({"text": "yes"})))
+    assert (held.total.sent, held.lower_bound) == (1500, False)
+    # A message that no total tells of is not in it.
+    assert ledger(
+        logged(
+            user(),
+            response(),
+            assistant({"text": "yes"}),
+            assistant({"text": "and"}, uuid="3", usageMetadata=COUNTS | {"promptTokenCount": 9000}),
+        )
+    ).lower_bound
+
+
 @pytest.mark.parametrize(
     ("parent", "where"), [("2", "to line 2, "), (None, "to its begin, "), ("9", "to its begin, ")]
 )

@@ -117,6 +117,8 @@ class _Reader(Struct):
     agent: str = ""
     parent: str = ""
     messages: dict[str, _Told] = field(default_factory=dict)
+    standing: dict[str, int] = field(default_factory=dict)
+    """The messages of the conversation as it stands, and their lines."""
     calls: dict[str, int | None] = field(default_factory=dict)
     """The calls that were given out, by id: the digest of the result, None without one."""
     pictures: set[Image | None] = field(default_factory=set)
@@ -142,6 +144,9 @@ class _Reader(Struct):
         name = text(row.value.get("$rewindTo"))
         known = self.messages.get(name)
         where = f"line {known.line}" if known and known.line else f"the message {name}"
+        first = known.line if known else 0
+        while self.standing and self.standing[next(reversed(self.standing))] >= first:
+            self.standing.popitem()
         told = (
             f"The session goes back to before {where}, and on from there: the model sees nothing "
             "of what stands between any more. Files may have been put back."
@@ -169,21 +174,30 @@ class _Reader(Struct):
             if key not in _PATCHED:
                 yield row.unknown(f"$set/{key}", {key: patch[key]})
         messages = sequence(patch.get("messages"))
-        before = len(self.messages)
         held = [(mapping(message), _written(message)) for message in messages]
         new = [one for one, _ in held if text(one.get("id")) not in self.messages]
-        if before and new:
+        # A session that is taken up again lists all that there was, and gives some new ids.
+        if new and self._left_out({text(one.get("id")) for one, _ in held}):
             told = f"The conversation is now {len(held)} messages, {len(new)} of them new."
             yield row.notice(Topic.COMPACTION, told)
         for value, written in held:
             at = timestamp(value.get("timestamp")) or row.at
             yield from self._message(replace(row, value=value, written=written, at=at))
 
+    def _left_out(self, listed: set[str]) -> bool:
+        """Whether messages of the conversation are not among those that it is said to have now."""
+        gone = [name for name in self.standing if name not in listed]
+        for name in gone:
+            del self.standing[name]
+        return bool(gone)
+
     def _message(self, row: Row) -> Iterator[Event]:
         """What is new in a message, if anything is."""
         name = text(row.value.get("id"))
         new = _Told(line=row.place.line)
         known = self.messages.setdefault(name, new) if name else new
+        if name and row.value.get("type") in ("gemini", "user"):
+            self.standing.setdefault(name, row.place.line)
         match kind := row.value.get("type"):
             case "gemini":
                 yield from self._gemini(row, known)

@@ -131,6 +131,7 @@ class _Reader(Struct):
             case "assistant":
                 yield from self._said(row, Role.ASSISTANT)
                 yield from _use(row)
+                yield from self._so_far(row, text(row.value.get("model")))
             case "tool_result":
                 yield from self._said(row, Role.USER)
             case "system":
@@ -201,14 +202,19 @@ class _Reader(Struct):
         if not used.known:
             return
         self.used[session] = total([self.used.get(session, Usage()), used])
-        yield row.event(
-            TokenUse,
-            agent="",
-            usage=self.used[session],
-            scope=Scope.RUN,
-            message_id=session,
-            model=text(event.get("model")),
-        )
+        yield from self._so_far(row, text(event.get("model")))
+
+    def _so_far(self, row: Row, model: str) -> Iterator[TokenUse]:
+        """All that a session used so far; told again behind the message that it was counted with.
+
+        The count of a request stands before the message that came of it, and holds that.
+        """
+        session = row.text("sessionId")
+        used = self.used.get(session)
+        if used is not None:
+            yield row.event(
+                TokenUse, agent="", usage=used, scope=Scope.RUN, message_id=session, model=model
+            )
 
     def _took(self, event: Mapping[str, object]) -> None:
         """Take note of how long a call took; those of sub-agents have ids of their own."""
