@@ -41,6 +41,51 @@ def test_a_sub_agents_log_alone_has_all_that_a_session_has(tmp_path: Path) -> No
     assert (run.run.harness_version, OF_ANOTHER in run.run.notes) == ("2.1.329", True)
 
 
+def _claude(folder: Path) -> list[Path]:
+    """All files of a session of Claude Code's with a sub-agent and a workflow."""
+    beside: dict[str, Any] = {"isSidechain": True}
+    said = claude_rows.assistant({"type": "text", "text": "hello"})
+    launched = {"taskType": "local_workflow", "runId": "wf_1", "workflowName": "w"}
+    files: dict[str, list[Any]] = {
+        "s.jsonl": [
+            claude_rows.user("Go."),
+            claude_rows.assistant(claude_rows.call("t1", "Agent", prompt="More.")),
+            claude_rows.assistant(claude_rows.call("t2", "Workflow", script="agent()")),
+            claude_rows.user([claude_rows.result("t2", "Launched.")], toolUseResult=launched),
+        ],
+        "s/subagents/agent-x.jsonl": [said | beside | {"agentId": "x"}],
+        "s/subagents/agent-x.meta.json": [
+            {"agentType": "general-purpose", "description": "more", "toolUseId": "t1"}
+        ],
+        "s/subagents/workflows/wf_1/journal.jsonl": [
+            {"type": "launched"}, {"type": "started", "key": "k", "agentId": "y", "label": "one"}
+        ],
+        "s/subagents/workflows/wf_1/agent-y.jsonl": [said | beside | {"agentId": "y"}],
+        "s/workflows/wf_1.json": [
+            {"runId": "wf_1", "status": "completed", "workflowProgress": [], "logs": ["ended"]}
+        ],
+    }  # fmt: skip
+    for name, rows in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [folder / name for name in files]
+
+
+def test_what_claude_code_keeps_beside_sub_agents_logs_is_imported_with_them(
+    tmp_path: Path,
+) -> None:
+    """The note that says which call started it, and the journal and outcome of a workflow."""
+    run = read_run(import_transcripts(_claude(tmp_path / "-w"), tmp_path / "mine"))
+    shown = transcript("claude", run.transcripts)
+
+    assert shown is not None
+    assert shown.unlinked == ()
+    first, second = (step.agents[0] for step in shown.main.steps if step.agents)
+    assert (first.id, first.title) == ("x", "more")
+    assert second.id == "wf_1"
+    assert [agent.id for step in second.steps for agent in step.agents] == ["y"]
+
+
 def _kimi(folder: Path) -> list[Path]:
     """The files of a session of kimi-cli's with a sub-agent, whose own log says no more of it."""
     given = json.dumps({"description": "look", "prompt": "p"})

@@ -6,7 +6,7 @@ words, and their files. The stream has the CLI's own verdict and total at the en
 
 from __future__ import annotations
 
-from kbsite.harnesses.claude import forks, session, stream
+from kbsite.harnesses.claude import forks, session, stream, workflows
 from kbsite.harnesses.form import Format
 from kbsite.model.harness import Harness
 
@@ -27,6 +27,7 @@ FORMATS: list[Format] = [
         parse=session.parse,
         recognises=session.recognises,
         stored_as="session",
+        sub_agents=workflows.FILES,
         together=forks.together,
     ),
     Format(

@@ -26,7 +26,14 @@ from kbsite.harnesses.claude.vocabulary import (
     SYNTHETIC,
 )
 from kbsite.harnesses.claude.wording import wording
-from kbsite.harnesses.claude.workflows import JOURNAL, OUTCOME, TYPE, journal, outcome
+from kbsite.harnesses.claude.workflows import (
+    JOURNAL,
+    OUTCOME,
+    TYPE,
+    is_of_workflow,
+    journal,
+    outcome,
+)
 from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row, documents, rows
 from kbsite.model.event import Event, Malformed, Session, ToolResult, Topic
@@ -34,7 +41,7 @@ from kbsite.model.event import Event, Malformed, Session, ToolResult, Topic
 _AGENT_FILE = re.compile(r"(?:.*/)?agent-([^/]+?)(?:\.meta\.json|\.jsonl)", re.DOTALL)
 _META = ".meta.json"
 _AGENT_NAMED = re.compile(r"^agentId: (\w+)", re.MULTILINE)
-_FOREIGN = ("systemPayload", "toolCallResult")
+_FOREIGN = ("systemPayload", "toolCallResult", "parentSessionId")
 _OF_SESSION = ("sessionId", "version", "cwd")
 _SPEAKERS = frozenset({"user", "assistant"})
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -347,8 +354,15 @@ def _meta(held: Row, state: _State) -> Iterator[Event]:
 
 
 def recognises(head: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a file that starts with these objects is a session log."""
-    return any(_is_of_log(value) for value in head) and not any(map(_is_foreign, head))
+    """Whether a file that starts with these objects is a session log, or what stands beside one."""
+    if any(map(_is_foreign, head)):
+        return False
+    return any(_is_of_log(value) or is_of_workflow(value) or _is_note(value) for value in head)
+
+
+def _is_note(value: Mapping[str, object]) -> bool:
+    """Whether this is the note beside a sub-agent's file."""
+    return isinstance(value.get("agentType"), str) and not {"type", "sessionId"} & set(value)
 
 
 def _is_foreign(value: Mapping[str, object]) -> bool:

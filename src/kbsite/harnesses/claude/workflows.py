@@ -20,9 +20,18 @@ OUTCOME = re.compile(r"(?:.*/)?workflows/(wf_[^/]+)\.json", re.DOTALL)
 """The path of what came of a workflow, with the run's id."""
 TYPE = "local_workflow"
 """What the result of a call says of a workflow that was started."""
+FILES = r"workflows/(?:[^/]+/(?:journal|agent-[^/]+)\.jsonl|wf_[^/]+\.json)"
+"""How the paths of a workflow's files end, which tell whose they are."""
 _TOOL = "agent"
 """How a script asks for a sub-agent."""
 _KINDS = {_TOOL: ToolKind.AGENT}
+
+
+def is_of_workflow(value: Mapping[str, object]) -> bool:
+    """Whether this is a row of a journal, or what came of a workflow."""
+    if value.get("type") in ("started", "result", "failed"):
+        return isinstance(value.get("key"), str) and isinstance(value.get("agentId"), str)
+    return isinstance(value.get("runId"), str) and isinstance(value.get("workflowProgress"), list)
 
 
 def journal(row: Row) -> Iterator[Event]:
