@@ -564,6 +564,47 @@ def test_how_a_command_in_the_background_ended_stands_at_its_call(
     assert not any(isinstance(step.event, ToolResult) for step in steps)
 
 
+@pytest.mark.parametrize(
+    ("tool", "rich"),
+    [
+        ("BashOutput", {"shellId": "b1", "status": "failed", "exitCode": 6}),
+        ("TaskOutput", {"task": {"task_id": "b1", "status": "failed", "exitCode": 6}}),
+    ],
+)
+def test_a_command_in_the_background_that_failed_counts_once_where_its_end_is_asked_for(
+    tool: str, rich: dict[str, Any]
+) -> None:
+    rows = [
+        assistant(call("c1", "Bash", command="make", run_in_background=True)),
+        user([result("c1", "Command running in background with ID: b1. Output is being")]),
+        assistant(call("c2", tool, bash_id="b1")),
+        user([result("c2", "<status>failed</status>")], toolUseResult=rich),
+        assistant(call("c3", tool, bash_id="b1")),
+        user([result("c3", "<status>failed</status>")], toolUseResult=rich),
+        user(notified("c1", 'Background command "Build" failed with exit code 6')),
+    ]
+    fold = Fold()
+    for event in read(*rows):
+        fold.add(event)
+    steps = fold.transcript("", "", ()).main.steps
+    answers = [step.result for step in steps if step.result]
+    assert [(answer.exit_code, answer.end_of) for answer in answers] == [
+        (6, ""), (6, "c1"), (6, "c1"),
+    ]  # fmt: skip
+
+
+def test_what_another_command_printed_is_no_end_of_the_first_one() -> None:
+    still = {"shellId": "b1", "status": "running", "exitCode": None}
+    rows = [
+        user([result("c1", "Command running in background with ID: b1")]),
+        user([result("c2", "<status>running</status>")], toolUseResult=still),
+        user([result("c3", "no", is_error=True)], toolUseResult={"exitCode": 1}),
+        user([result("c4", "x")], toolUseResult={"shellId": "b2", "exitCode": 1}),
+    ]
+    told = of(ToolResult, read(*rows))
+    assert [(one.call_id, one.end_of) for one in told] == [(f"c{n}", "") for n in (1, 2, 3, 4)]
+
+
 def test_the_end_of_a_command_that_nothing_tells_of_is_no_result() -> None:
     said = notified("gone", 'Background command "Build" failed with exit code 6')
     fold = Fold()

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.claude.agents import Agents
+from kbsite.harnesses.claude.background import Background
 from kbsite.harnesses.claude.branches import Branches
 from kbsite.harnesses.claude.content import assistant, gave_up, user, was_stopped
 from kbsite.harnesses.claude.copies import Family, Member
@@ -72,6 +73,7 @@ class _State(Struct):
     """By agent: the facts that a Session was last given out for."""
     prompts: dict[str, str] = field(default_factory=dict)
     """By agent: the system prompt that was last given out."""
+    background: Background = field(default_factory=Background)
     hooks: Hooks = field(default_factory=Hooks)
     branches: Branches = field(default_factory=Branches)
     queue: Queue = field(default_factory=Queue)
@@ -204,7 +206,7 @@ def _beside(held: Row, kind: str) -> Event:
 
 def _user(held: Row, state: _State) -> Iterator[Event]:
     rich = held.value.get("toolUseResult")
-    for event in user(held, rich):
+    for event in state.background.told(user(held, rich), rich):
         if isinstance(event, ToolResult):
             yield from _answered(held, event, mapping(rich), state)
         else:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from kbsite.harnesses.claude.agents import Agents
+from kbsite.harnesses.claude.background import Background
 from kbsite.harnesses.claude.content import assistant, user
 from kbsite.harnesses.claude.system import system
 from kbsite.harnesses.claude.tokens import Totals
@@ -26,6 +27,7 @@ class _State(Struct):
 
     agents: Agents = field(default_factory=Agents)
     totals: Totals = field(default_factory=Totals)
+    background: Background = field(default_factory=Background)
     named: dict[str, str] = field(default_factory=dict)
     """Sub-agents' ids, by the call that started them; older versions only know the call."""
 
@@ -56,7 +58,8 @@ def _row(held: Row, state: _State) -> Iterator[Event]:
         case "assistant":
             yield from state.agents.noting(assistant(held))
         case "user":
-            yield from user(held, held.value.get("tool_use_result"))
+            rich = held.value.get("tool_use_result")
+            yield from state.background.told(user(held, rich), rich)
         case "system":
             yield from _system(held, state)
         case "result":
