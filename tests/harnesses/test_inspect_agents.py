@@ -303,6 +303,17 @@ def test_an_attempt_that_failed_is_told_with_what_its_model_said() -> None:
     assert "was here" in [n.text for n in of(Notice, events)]
 
 
+def test_what_an_attempt_used_that_failed_is_not_in_the_samples_count() -> None:
+    def bound(*happened: Any) -> bool:
+        retry = {"message": "ValueError('x')", "events": list(happened)}
+        used = {"m": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}}
+        held = sample(said("user", "q"), model_usage=used, error_retries=[retry])
+        return ledger(told(held)).lower_bound
+
+    assert bound(model("", said("user", "q"), answer=said("assistant", "no", id="1")))
+    assert not bound({"event": "info", "data": "was here"})
+
+
 def test_an_error_is_told_once() -> None:
     error = {"message": "boom"}
     events = told(sample(error=error, events=[{"event": "error", "error": error}]))

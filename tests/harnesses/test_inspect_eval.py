@@ -456,3 +456,14 @@ def test_a_list_of_very_many_members_is_not_read(monkeypatch: pytest.MonkeyPatch
             "no zip file that can be read: its list of members is larger than 10000 bytes",
         )
     ]
+
+
+def test_the_time_of_a_sample_that_is_alone_begins_with_it() -> None:
+    """It may have waited for others: that the evaluation began before is none of its time."""
+    begun = {"created": "2026-01-02T00:00:00+00:00", "task": "t", "model": "m"}
+    head = ("header.json", {"status": "success", "plan": {}, "eval": begun})
+    own = {"id": "a", "epoch": 1, "started_at": "2026-01-02T03:00:00+00:00", "messages": []}
+    samples = [(f"samples/{name}_epoch_1.json", own) for name in ("a", "b")]
+
+    assert one(Session, told(head, samples[0])).at is None
+    assert one(Session, told(head, *samples)).at is not None

@@ -10,7 +10,7 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from msgspec import Struct
@@ -52,6 +52,8 @@ class Member(Line, frozen=True):
     name: str = ""
     problem: str = ""
     """Why it could not be read; its text says nothing then."""
+    samples: int = 0
+    """How many samples the archive has."""
 
 
 class _Left(Struct):
@@ -79,6 +81,7 @@ def members(stream: IO[bytes]) -> Iterator[Line]:
 def _members(archive: zipfile.ZipFile, stream: IO[bytes]) -> Iterator[Member]:
     left = _Left(ARCHIVE_BYTES)
     found = sorted(archive.infolist(), key=_order)
+    samples = _samples(info.filename for info in found)
     for number, info in enumerate(found[:MEMBERS], start=1):
         problem = _unreadable(info)
         text = ""
@@ -86,10 +89,16 @@ def _members(archive: zipfile.ZipFile, stream: IO[bytes]) -> Iterator[Member]:
             text, problem = _text(archive, info, stream, left)
         if problem and info.filename not in _HEADS:
             text = "{}"  # a log is known by its head, and by what else it has
-        yield Member(number, text, name=info.filename, problem=problem)
+        yield Member(number, text, name=info.filename, problem=problem, samples=samples)
     if len(found) > MEMBERS:
         told = f"only {MEMBERS} members of an archive are read"
         yield Member(MEMBERS + 1, "", name=f"{len(found) - MEMBERS} more members", problem=told)
+
+
+def _samples(names: Iterable[str]) -> int:
+    """How many samples members are of; one that is kept in parts has a folder of its own."""
+    held = (name.removeprefix(SAMPLES) for name in names if name.startswith(SAMPLES))
+    return len({name.partition("/")[0].removesuffix(".json") for name in held} - {""})
 
 
 def _order(info: zipfile.ZipInfo) -> int:

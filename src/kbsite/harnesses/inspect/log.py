@@ -85,6 +85,10 @@ class _Reader(Ordinals):
     """The sample whose parts are being read."""
     values: int = 0
     """How many values its members may hold so far."""
+    alone: bool = False
+    """Whether it holds one sample."""
+    head: Session | None = None
+    """What it says of itself, until its first sample comes."""
 
     def row(self, value: Held, agent: str = "") -> Row:
         """What comes next in the file."""
@@ -100,16 +104,19 @@ class _Reader(Ordinals):
 
     def _document(self, value: Held) -> Iterator[Event]:
         """The events of a log; its first sample is the main agent's."""
-        yield self._head(value)
         samples = value.get("samples")
+        self.alone = len(sequence(samples)) == 1
+        self.head = self._head(value)
         for item in sequence(samples):
             yield from self._sample(item)
+        yield from self._begins({})
         if samples and not isinstance(samples, list):
             yield self.row({}).unknown("samples", samples)
         yield from self._end(value)
 
     def _sample(self, item: object) -> Iterator[Event]:
         sample = mapping(item)
+        yield from self._begins(sample)
         if not sample:
             yield self.row({}).unknown("sample", item)
             return
@@ -120,7 +127,7 @@ class _Reader(Ordinals):
     def archive(self, members: Iterable[Line]) -> Iterator[Event]:
         """The events of an archive, whose header comes before its samples."""
         for member in members:
-            name = member.name if isinstance(member, Member) else ""
+            name = self._named(member)
             yield from self._whole(name)
             value = self._value(member, name)
             if isinstance(value, Malformed):
@@ -136,15 +143,33 @@ class _Reader(Ordinals):
             else:
                 yield self._beside(name, member.text)
         yield from self._whole("")
+        yield from self._begins({})
         yield from self._end(self.header) if self.header else ()
+
+    def _named(self, member: Line) -> str:
+        if not isinstance(member, Member):
+            return ""
+        self.alone = member.samples == 1
+        return member.name
 
     def _begun(self, name: str, value: Held) -> Iterator[Event]:
         """The head of an archive, which is the header unless the log was not finished."""
-        yield self._head(value)
+        self.head = self._head(value)
         if name == HEADER:
             self.header = value
         else:
+            yield from self._begins({})
             yield self.row({}).notice(Topic.INTERRUPTION, UNFINISHED)
+
+    def _begins(self, sample: Held) -> Iterator[Session]:
+        """The head of the log, before its first sample.
+
+        One that is alone may have waited for others for long, which is none of its time.
+        """
+        if self.head is not None:
+            apart = self.alone and timestamp(sample.get("started_at")) is not None
+            yield replace(self.head, at=None) if apart else self.head
+        self.head = None
 
     def _part(self, part: Part, value: object, size: int) -> Iterator[Event]:
         """Take in a part of a sample; what cannot be one is shown."""

@@ -37,7 +37,7 @@ from kbsite.model.event import (
     Topic,
     Trace,
 )
-from kbsite.model.usage import total
+from kbsite.model.usage import Usage, total
 
 Held = Mapping[str, object]
 NextRow = Callable[[Held, str], Row]
@@ -235,6 +235,9 @@ class Sample:
             row = self._row({key: held for key, held in retry.items() if key != "events"})
             told = text(retry.get("message", item))
             yield row.notice(Topic.RETRY, f"Attempt {number} failed and was repeated: {told}")
+            if _asked_a_model(retry):
+                # The sample's own count is that of its last attempt.
+                yield row.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
             for happened in sequence(retry.get("events")):
                 event = mapping(happened)
                 row = replace(self._row(event), at=timestamp(event.get("timestamp")))
@@ -385,3 +388,10 @@ class Sample:
 def _calls(happenings: list[object]) -> dict[str, Happened]:
     tools = (event for item in happenings if (event := mapping(item)).get("event") == "tool")
     return {text(event.get("id")): call_time(event) for event in tools}
+
+
+def _asked_a_model(retry: Held) -> bool:
+    """Whether an attempt may have used tokens: older logs tell nothing of what happened in it."""
+    events = retry.get("events")
+    told = (mapping(event).get("event") for event in sequence(events))
+    return not isinstance(events, list) or "model" in told
