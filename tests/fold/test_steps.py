@@ -305,6 +305,18 @@ def test_a_session_that_goes_on_after_an_end_has_none_until_the_next(
     assert (ended and ended.reason) == known
 
 
+@pytest.mark.parametrize(("later", "known"), [(5.0, None), (-5.0, END)])
+def test_a_session_that_goes_on_in_another_file_is_not_over_by_the_end_in_the_first(
+    later: float, known: str | None
+) -> None:
+    """As Codex's that were taken back do: the second file may have been cut."""
+    log, other = Log(), Log("other.jsonl")
+    at = START + timedelta(seconds=60)
+    finish = Finish(source=log.source, at=at, ok=True, reason=END)
+    ended = folded(log.say(at=59), finish, other.say(at=60 + later)).finish
+    assert (ended and ended.reason) == known
+
+
 def test_the_total_at_an_end_does_not_count_what_was_gone_on_with() -> None:
     log = Log()
     told = [log.say(), log.use(5, scope=Scope.RUN), Finish(source=log.source, ok=True, reason=END)]
