@@ -27,13 +27,14 @@ kbsite.hands = (parts, places, address, filters, choices) => {
   async function move(direction, mark) {
     const isLed = places.setOut();
     let from = places.current();
+    const stands = Boolean(from) && from === places.standing();
     // Who is behind all steps, or where none is there yet, goes on from the part that is in sight.
     let index = from ? parts.all.findIndex((part) => part.list?.contains(from)) : besides(direction);
     // So does who stands nowhere, of a part that is still to come above the steps that are there.
-    const late = direction > 0 && !places.standing() ? parts.all.findIndex((part) => !part.list && isInSight(part)) : -1;
+    const late = direction > 0 && !stands ? parts.all.findIndex((part) => !part.list && isInSight(part)) : -1;
     if (late >= 0 && late < index) [from, index] = [null, late - 1];
     let row = from ? [...parts.all[index].list.children] : [];
-    let at = row.indexOf(from) + (places.here ? direction : 0);
+    let at = row.indexOf(from) + (stands ? direction : 0);
     for (;;) {
       for (; at >= 0 && at < row.length; at += direction) {
         if (filters.has(row[at], mark) && filters.shown(row[at])) {

@@ -168,7 +168,6 @@ kbsite.places = (parts) => {
   }
 
   const standing = () => (here?.isConnected ? here : null);
-  const current = () => standing() ?? topmost();
   const isInside = () => steps.getBoundingClientRect().top < edge();
 
   function inSight(step) {
@@ -179,8 +178,12 @@ kbsite.places = (parts) => {
   // The step that the reader looks at: where he stands, unless that is out of sight.
   function lookedAt() {
     const own = standing();
-    return own && inSight(own) ? own : isInside() && topmost();
+    return own && inSight(own) ? own : isInside() ? topmost() : null;
   }
+
+  // The step that keys start from. Who has read on, past where he stands, goes on from what he sees;
+  // who looks at what is above all steps, from where he stands. Behind them there is none.
+  const current = () => lookedAt() ?? (isInside() ? null : standing() ?? topmost());
 
   // Who changes what is shown stays with the step that he looks at, or with what is left below it:
   // parts that come in on the way, and what unfolds, would take him along.
@@ -196,6 +199,5 @@ kbsite.places = (parts) => {
   return {
     SETTLED, going, setOut, edge, settle, settleAtEnd, stand, stay, unfold, reveal, goTo, topmost, standing, current,
     isInside, lookedAt, keep,
-    get here() { return here; },
   };
 };

@@ -19,7 +19,7 @@ from tests.browser.long_session import (
     WINDOWS_ROUND,
     line_of,
 )
-from tests.browser.waiting import address_holds, wait_at_end, wait_at_rest, wait_until
+from tests.browser.waiting import address_holds, at_rest, wait_at_end, wait_at_rest, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -95,6 +95,40 @@ def test_behind_all_steps_keys_lead_to_the_last_one_and_to_no_lines(open_run: Op
     # Keys go on acting, and no page met an error.
     expect(page.locator("#axis input[value=time]")).to_be_checked()
     expect(page.locator("#lines")).to_be_hidden()
+
+
+def test_who_has_read_on_goes_on_from_there_and_not_from_where_he_stood(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(80)}")
+    here = page.locator(".steps > li.here")
+    expect(here).to_be_focused()
+    page.wait_for_timeout(900)
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+        at_rest(page)
+    before = page.evaluate("scrollY")
+    page.keyboard.press("j")
+    expect(page.locator(f"#L{line_of(80)}")).not_to_have_class(re.compile("here"))
+    at_rest(page)
+    assert abs(page.evaluate("scrollY") - before) < page.viewport_size["height"]  # type: ignore[index]
+    expect(here).to_be_in_viewport()
+    page.keyboard.press("End")
+    wait_at_end(page)
+    page.keyboard.press("k")
+
+    expect(page.locator(".steps > li").last).to_have_class(re.compile("here"))
+
+
+def test_who_looks_at_the_verdict_goes_on_from_where_he_stood(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(80)}")
+    here = page.locator(".steps > li.here")
+    expect(here).to_be_focused()
+    page.wait_for_timeout(900)
+    page.keyboard.press("Home")
+    expect(page.locator("h1")).to_be_in_viewport()
+    at_rest(page)
+    page.keyboard.press("j")
+
+    expect(here).to_have_id(f"L{line_of(80) + 1}")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
