@@ -164,11 +164,10 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     away = false;
     const { anchor, nth } = hits[hit];
     tell();
-    const typing = document.activeElement === query;
     const step = (await parts.elementOf(anchor))?.closest("ol.steps > li");
     if (!step) return;
     await texts.expand(step);
-    places.stand(step, typing);
+    places.stand(step);
     mark(step, nth);
     address.note(anchor);
   }

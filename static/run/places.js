@@ -59,8 +59,8 @@ kbsite.places = (parts) => {
     }, { passive: true, capture: true });
   }
 
-  // Who types goes on typing.
-  function stand(step, typing = false) {
+  // Who types what he looks for goes on typing.
+  function stand(step, quietly = false) {
     if (here !== step) here?.classList.remove("here");
     here = step;
     const part = step?.closest("section.part");
@@ -75,7 +75,7 @@ kbsite.places = (parts) => {
       part.hidden = false;
       bared = part;
     }
-    if (typing) return;
+    if (quietly || document.activeElement?.id === "query") return;
     step.tabIndex = -1;
     step.focus({ preventScroll: true });
   }

@@ -12,7 +12,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.serving.builder import Source
 from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
-from tests.browser.long_session import session
+from tests.browser.finding import find
+from tests.browser.long_session import ROUNDS, session
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import Running, running, until
@@ -92,6 +93,24 @@ def test_a_reader_stays_where_he_was(settings: Settings, page: Page) -> None:
     expect(page.locator("main")).to_contain_text("It now computes")
 
     until(lambda: abs(page.evaluate("scrollY") - before) < 100)
+
+
+def test_who_types_goes_on_typing_where_he_was(settings: Settings, page: Page) -> None:
+    """The letters after a reload would be keys that lead elsewhere."""
+    run = run_of(settings, "read")
+    expect(page.locator("#kbsite-live")).to_be_hidden()
+    find(page, "secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
+    amend(run, "It computes", "It now computes")
+    expect(page.locator("main")).to_contain_text("It now computes")
+    expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 1")
+    page.keyboard.type(" 14")
+
+    expect(page.locator("#query")).to_have_value("secret thought 14")
+    expect(page.locator("#found")).to_have_text("1 of 11")
 
 
 def test_a_page_that_did_not_change_is_left_alone(

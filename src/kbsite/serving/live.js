@@ -5,7 +5,9 @@
   const { since } = document.currentScript.dataset;
   let { serial } = document.currentScript.dataset;
   const key = `kbsite-live ${location.pathname}`;
+  const QUIET = 1000; // milliseconds since a letter was typed
   let source = null;
+  let typed = -Infinity; // when that was
 
   // The element at the top of the window, and how far below the top it stands.
   function place() {
@@ -13,7 +15,9 @@
     const first = ids.find((one) => one.getBoundingClientRect().bottom > 0);
     const top = first ? first.getBoundingClientRect().top : 0;
     const open = [...document.querySelectorAll("details")].map((one) => one.open);
-    return { id: first ? first.id : "", top, left: scrollX, y: scrollY, open };
+    const at = document.activeElement;
+    const field = at && at.matches("input, select, textarea") ? at.id : "";
+    return { id: first ? first.id : "", top, left: scrollX, y: scrollY, open, field };
   }
 
   function goTo(held) {
@@ -30,6 +34,8 @@
     const held = JSON.parse(text);
     const details = document.querySelectorAll("details");
     if (details.length === held.open.length) details.forEach((one, n) => (one.open = held.open[n]));
+    const field = held.field && document.getElementById(held.field);
+    if (field) field.focus({ preventScroll: true });
     goTo(held);
     const grown = new ResizeObserver(() => goTo(held));
     grown.observe(document.body);
@@ -69,12 +75,21 @@
     box.hidden = !lines.length;
   }
 
+  // Who types is not interrupted, and goes on in the same field.
+  async function rested() {
+    for (let left = 1; left > 0; ) {
+      left = typed + QUIET - performance.now();
+      if (left > 0) await new Promise((over) => setTimeout(over, left));
+    }
+  }
+
   async function hear(event) {
     const news = JSON.parse(event.data);
     const known = serial;
     serial = String(news.serial);
     show(news);
     if (known === serial || !(await isStale())) return;
+    await rested();
     sessionStorage.setItem(key, JSON.stringify(place()));
     location.reload();
   }
@@ -94,6 +109,7 @@
     }
   }
 
+  addEventListener("input", () => { typed = performance.now(); }, { capture: true, passive: true });
   document.addEventListener("visibilitychange", listen);
   addEventListener("pagehide", leave);
   addEventListener("pageshow", listen);
