@@ -155,7 +155,9 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     const own = hits.findIndex(({ order }) => order === place);
     away = own < 0;
     hit = away ? hits.findLastIndex(({ order }) => order < place) : own;
-    if (!away && !step.querySelector(".left-out")) mark(step, 0, true);
+    if (away) return;
+    await texts.expand(step);
+    if (mine === searches) mark(step, 0, true);
   }
 
   async function toHit(number) {

@@ -15,6 +15,8 @@ from tests.browser.waiting import address_ends, at_rest
 
 pytestmark = pytest.mark.browser
 
+HIT = "[...(CSS.highlights.get('found') ?? [])][0]?.getBoundingClientRect().top"
+"""How far below the top of the window what was found stands."""
 NEEDLE = line_of(LONG_ROUND) + 2
 """The line of the result that is too long for its place."""
 
@@ -75,6 +77,22 @@ def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
     page.wait_for_timeout(900)
     top = page.evaluate("[...CSS.highlights.get('found')][0].getBoundingClientRect().top")
     assert 0 < top < page.viewport_size["height"]  # type: ignore[index]
+
+
+def test_a_hit_within_a_long_text_is_there_again_after_a_reload(open_run: Open) -> None:
+    """So it is where an address names its step, as that of a search in all runs does."""
+    page = open_run()
+    find(page, "needle-02345")
+    page.wait_for_function(f"() => {HIT} > 0 && {HIT} < innerHeight")
+    page.wait_for_timeout(900)
+    at_rest(page)
+    before = page.evaluate(HIT)
+    page.reload()
+    expect(page.locator("#found")).to_have_text("1 of 1")
+    page.wait_for_function(f"() => Math.abs({HIT} - {before}) < 40")
+    page.wait_for_timeout(900)
+
+    assert abs(page.evaluate(HIT) - before) < 40
 
 
 def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
