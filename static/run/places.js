@@ -88,7 +88,10 @@ kbsite.places = (parts) => {
 
   function unfold(node, within = null) {
     for (let at = node; at && at !== within; at = at.parentElement) {
-      if (at instanceof HTMLDetailsElement) at.open = true;
+      if (!(at instanceof HTMLDetailsElement) || at.open) continue;
+      at.open = true;
+      // As if it were done by hand: it is kept (each/unfolded.js).
+      at.querySelector(":scope > summary")?.dispatchEvent(new Event("folded", { bubbles: true }));
     }
   }
 

@@ -95,6 +95,22 @@ def test_a_hit_within_a_long_text_is_there_again_after_a_reload(open_run: Open) 
     assert abs(page.evaluate(HIT) - before) < 40
 
 
+def test_what_was_unfolded_to_show_a_hit_is_so_after_a_reload(open_run: Open) -> None:
+    page = open_run()
+    find(page, "secret thought 100")
+    expect(page.locator("#found")).to_have_text("1 of 1")
+    thought = page.locator(".steps > li.here details")
+    expect(thought).to_have_attribute("open", "")
+    find(page, "")
+    page.keyboard.press("Delete")
+    expect(page.locator("#found")).to_have_text("")
+    at_rest(page)
+    page.reload()
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 100")
+
+    expect(thought).to_have_attribute("open", "")
+
+
 def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
     page = open_run()
     find(page, "secret thought")
