@@ -171,7 +171,7 @@ def test_no_run_is_put_into_a_run(tmp_path: Path, make_run: MakeRun, within: str
 def test_a_board_that_no_kbsite_yaml_could_name_is_refused_with_what_to_do(
     tmp_path: Path, name: str
 ) -> None:
-    cure = f"small letters, digits and . _ - only; call the folder {slug(name)}, say"
+    cure = f"small letters, digits and . _ - only.*; call the folder {slug(name)}, say"
     with pytest.raises(UsageError, match=f"is no id of a board: .*{cure}"):
         board_name(tmp_path / "demo", name)
     if "/" not in name:

@@ -24,7 +24,13 @@ from kbsite.importers.inspect_run import (
     holds,
     write_log,
 )
-from kbsite.importers.run_ids import board_name, free_run_id, imported, is_safe
+from kbsite.importers.run_ids import (
+    NO_PROBLEM,
+    board_name,
+    free_run_id,
+    imported,
+    is_safe,
+)
 from kbsite.importers.transcript import copy, recognised
 from kbsite.model.finding import Severity, one_line
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -213,8 +219,7 @@ def _refuse_odd(wanted: Wanted) -> None:
     if wanted.hardware is not None and not is_slug(wanted.hardware):
         raise UsageError(f"{wanted.hardware!r} is no id of hardware: {SLUG_RULE}")
     if wanted.problem is not None and not is_safe(wanted.problem):
-        message = "is no id of a problem; use letters, digits, hyphens and dots"
-        raise UsageError(f"{wanted.problem!r} {message}")
+        raise UsageError(f"{wanted.problem!r} {NO_PROBLEM}")
 
 
 def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:

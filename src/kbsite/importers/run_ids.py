@@ -16,6 +16,9 @@ from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import RUN, run_folders
 
+NO_PROBLEM = (
+    "is no id of a problem; use letters, digits, hyphens and dots, and no .partial at its end"
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,199}")
 
 
@@ -56,8 +59,7 @@ def _free_id(
 ) -> str:  # fmt: skip
     """A run's id that no folder has, with none of some ends of its name."""
     if not is_safe(problem):
-        message = f"{problem!r} is no id of a problem; use letters, digits, hyphens and dots"
-        raise UsageError(message)
+        raise UsageError(f"{problem!r} {NO_PROBLEM}")
     base = id_of_run(started, harness, model, problem)
     boards = board.resolve().parent
 

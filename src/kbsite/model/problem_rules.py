@@ -88,7 +88,8 @@ def _of_dimensions(problem: Problem) -> Wrong:
 def _of_shapes(problem: Problem, key: str) -> Wrong:
     shapes: tuple[ShapeMap, ...] = getattr(problem, key)
     if not shapes:
-        yield key, "none; expected what a solution is graded on"
+        where = "a CPU" if key == "cpu_shapes" else "a GPU"
+        yield key, f"none; expected what a solution is graded on where it is {where}"
     seen: dict[object, int] = {}
     for number, shape in enumerate(shapes):
         yield from _of_shape(problem, f"{key}[{number}]", shape)
