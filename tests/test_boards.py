@@ -336,6 +336,22 @@ def test_all_reasons_of_a_refusal_are_named() -> None:
     assert all(word in refusal.reason for word in ("hash", "hardware", "budget"))
 
 
+def test_a_grade_of_another_version_of_the_problem_is_refused() -> None:
+    """A problem that was changed, graded anew, and changed back."""
+    graded = {"a": "h", "b": "changed", "c": None}
+    runs = []
+    for name, version in graded.items():
+        run = attempt(name)
+        metrics = replace(run.metrics, problem_hash=version)
+        runs.append(structs.replace(run, metrics=metrics))
+    made = board(config(), runs)
+
+    assert [(one.run_id, one.reason) for one in made.refused] == [
+        ("b", "its grade is of another version of its problem; grade it again")
+    ]
+    assert made.attempts == 2
+
+
 def test_values_that_are_close_are_told_apart() -> None:
     attempts = [attempt("x", budget=1234568), *series((Status.PASSED, 1), (Status.PASSED, 1))]
     [refusal] = board(config(budget=1234567), attempts[:1]).refused

@@ -152,11 +152,15 @@ def _differences(attempt: Attempt, common: _Common) -> list[str]:
         ("hardware", run.hardware, common.hardware),
         ("budget in seconds", run.budget_seconds, common.budget_seconds),
     ]
-    return [
+    differ = [
         f"its {name} is {_told(got)}, the board's is {_told(expected)}"
         for name, got, expected in pairs
         if got != expected
     ]
+    graded, present = attempt.metrics.problem_hash, common.problem_hashes[run.problem]
+    if not differ and None not in (graded, present) and graded != present:
+        differ.append("its grade is of another version of its problem; grade it again")
+    return differ
 
 
 def _told(value: str | float | None) -> str:
