@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,13 @@ def test_the_names_are_the_ids_of_all_harnesses_and_of_their_modules() -> None:
     for name in harnesses.BY_ID:
         assert harnesses.module_of(name) is harnesses.BY_ID[name]
         assert harnesses.BY_ID[name].HARNESS.id == name
+
+
+def test_no_package_of_a_harness_is_left_out() -> None:
+    """One that nobody names is read by nobody, and no other test runs over it."""
+    folders = Path(harnesses.__file__).parent.glob("*/__init__.py")
+
+    assert {one.parent.name for one in folders} == {*harnesses.NAMES, *harnesses.APART.values()}
 
 
 def test_programs_told_apart_are_read_as_the_one_that_they_were_told_apart_from() -> None:

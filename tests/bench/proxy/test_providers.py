@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,14 @@ def test_what_is_no_key_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(UsageError, match="X_KEY") as caught:
         key_of(PROVIDER, {"X_KEY": value})
     assert not value.strip() or value not in str(caught.value)
+
+
+def test_the_file_that_is_told_is_read_and_each_of_its_keys_is_told(tmp_path: Path) -> None:
+    told = (Path(__file__).parents[3] / "docs" / "proxy.md").read_text("utf-8")
+    own = told.partition("## A provider of your own")[2].partition("\n## ")[0]
+    read = load_providers(written(tmp_path, own.partition("```yaml\n")[2].partition("```")[0]))
+    table = re.findall(r"^\| `(\w+)` \|", own, re.M)
+
+    assert read["ours"].bases[Dialect.CHAT] == "http://127.0.0.1:8911"
+    assert table == [one.name for one in fields(Provider) if one.name != "id"]
+    assert all(f"`{dialect.value}`" in own for dialect in Dialect)
