@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,4 @@ def test_without_such_a_folder_it_lies_where_others_do(
     monkeypatch.delenv("TMPDIR", raising=False)
     with nameless() as file:
         file.write(b"x")
+        assert folder_of(file.fileno()) == tempfile.gettempdir()

@@ -105,7 +105,6 @@ def test_models_in_paths_are_names(path: str, tmp_path: Path) -> None:
 
 
 POST = "POST /v1/messages HTTP/1.1"
-SECOND = raw_post(BODY).decode()
 TWO_WAYS = {
     "two lengths": (f"content-length: 13\r\ncontent-length: 14\r\n{CLOSE}", BODY),
     "two lengths in one": (f"content-length: 13, 14\r\n{CLOSE}", BODY),
