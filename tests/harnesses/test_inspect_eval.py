@@ -17,7 +17,8 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.inspect import FORMATS, archive
 from kbsite.harnesses.inspect import log as inspect_log
 from kbsite.harnesses.inspect.archive import Member, members
-from kbsite.importers.transcript import import_transcripts, recognised
+from kbsite.importers.recognition import recognised
+from kbsite.importers.transcript import import_transcripts
 from kbsite.model.event import (
     AgentStart,
     Event,

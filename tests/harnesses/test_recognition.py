@@ -11,7 +11,7 @@ import pytest
 from kbsite import harnesses
 from kbsite.harnesses.form import Format, matches
 from kbsite.harnesses.lines import lines
-from kbsite.importers.transcript import _head
+from kbsite.importers.recognition import head
 from tests.harnesses.reading import BESIDE, CORPUS, beside, corpus
 from tests.harnesses.test_transcripts_beside import CAPTURES
 
@@ -29,7 +29,7 @@ def stored(form: Format, scenario: Path) -> Iterator[Path]:
         name = str(path.relative_to(scenario))
         note = name.endswith(".meta.json")
         found = path.is_file() and any(matches(name, glob) for glob in form.globs)
-        if found and not note and _head(path, form.read):
+        if found and not note and head(path, form.read):
             yield path
 
 
@@ -62,7 +62,7 @@ OTHERS = [
 @pytest.mark.parametrize(("form", "path"), HERE, ids=lambda value: getattr(value, "name", value))
 def test_a_captured_file_is_claimed_by_its_format_alone(form: str, path: Path) -> None:
     (read,) = [one.read for one in FORMS if one.id == form]
-    assert claimed(_head(path, read)) == [form]
+    assert claimed(head(path, read)) == [form]
 
 
 ODD: tuple[object, ...] = (None, 7, [], {}, [["x"]], {"x": []})
@@ -84,17 +84,17 @@ def test_whatever_stands_in_the_place_of_a_value_is_recognised_or_not(form: Form
     path = next((path for name, path in (*HERE, *CORPUS_FILES) if name == form.id), None)
     if path is None:
         pytest.skip("no file of this format is here")
-    head = _head(path, form.read)[:12]
-    for number, row in enumerate(head):
+    known = head(path, form.read)[:12]
+    for number, row in enumerate(known):
         for other in altered(row):
-            rows: list[Any] = [*head[:number], other, *head[number + 1 :]]
+            rows: list[Any] = [*known[:number], other, *known[number + 1 :]]
             for each in FORMS:
                 assert each.recognises(rows) in (True, False), each.id
 
 
 @beside
 def test_each_captured_file_beside_the_checkout_is_claimed_by_its_format_alone() -> None:
-    found = {str(path.relative_to(BESIDE)): claimed(_head(path, lines)) for _, path in THERE}
+    found = {str(path.relative_to(BESIDE)): claimed(head(path, lines)) for _, path in THERE}
 
     assert found == {str(path.relative_to(BESIDE)): [form] for form, path in THERE}
     assert {form for form, _ in THERE} >= {"qwen-session", "claude-session", "gemini-chat"}
@@ -102,14 +102,14 @@ def test_each_captured_file_beside_the_checkout_is_claimed_by_its_format_alone()
 
 @beside
 def test_each_file_of_the_corpus_is_claimed_by_its_format_alone() -> None:
-    found = {str(path.relative_to(CORPUS)): claimed(_head(path, lines)) for _, path in CORPUS_FILES}
+    found = {str(path.relative_to(CORPUS)): claimed(head(path, lines)) for _, path in CORPUS_FILES}
 
     assert found == {str(path.relative_to(CORPUS)): [form] for form, path in CORPUS_FILES}
 
 
 @beside
 def test_no_other_file_is_claimed_by_two_formats() -> None:
-    found = {str(path): claimed(_head(path, lines)) for path in OTHERS}
+    found = {str(path): claimed(head(path, lines)) for path in OTHERS}
 
     assert {path: forms for path, forms in found.items() if len(forms) > 1} == {}
 

@@ -13,7 +13,7 @@ from enum import Enum
 from kbsite.harnesses import BY_ID, atif
 from kbsite.harnesses.form import Format, matches
 from kbsite.importers.private import private
-from kbsite.importers.transcript import recognised
+from kbsite.importers.recognition import recognised
 from kbsite.store.files import Refused, Stored
 from kbsite.transcripts import shown
 

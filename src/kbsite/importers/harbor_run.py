@@ -7,7 +7,7 @@ from datetime import datetime
 
 from kbsite.importers.harbor_logs import ATIF, Logs, Shown
 from kbsite.importers.harbor_result import RESULT, AgentResult, Timing, TrialResult, ended
-from kbsite.importers.transcript import (
+from kbsite.importers.told import (
     UNKNOWN_MODEL,
     cost_source,
     told_end,

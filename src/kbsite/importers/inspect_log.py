@@ -24,6 +24,7 @@ from kbsite.importers.inspect_run import (
     holds,
     write_log,
 )
+from kbsite.importers.recognition import recognised
 from kbsite.importers.run_ids import (
     NO_PROBLEM,
     board_name,
@@ -31,7 +32,7 @@ from kbsite.importers.run_ids import (
     imported,
     is_safe,
 )
-from kbsite.importers.transcript import copy, recognised
+from kbsite.importers.transcript import copy
 from kbsite.model.finding import Severity, one_line
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.files import Stored, contents

@@ -13,7 +13,7 @@ from pathlib import Path
 from kbsite.harnesses import inspect
 from kbsite.harnesses.inspect.archive import HEADER, SAMPLES
 from kbsite.harnesses.lines import dump, mapping, number, text, timestamp
-from kbsite.importers.transcript import UNKNOWN_MODEL, cost_source, told_version, usage_source
+from kbsite.importers.told import UNKNOWN_MODEL, cost_source, told_version, usage_source
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.slugs import slug

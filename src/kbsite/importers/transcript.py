@@ -1,39 +1,39 @@
-"""Lone transcript files as a run directory.
-
-Only here is a format told from a file's content: everywhere else a run says which CLI wrote it.
-"""
+"""Lone transcript files as a run directory."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from kbsite import harnesses
 from kbsite.errors import FULL, InputError, UsageError
-from kbsite.harnesses.form import Format, HarnessModule, Read, matches
-from kbsite.harnesses.lines import BOM, LONGEST, Record, lines, parsed, records, spread
+from kbsite.harnesses.form import Format, matches
+from kbsite.importers.recognition import Source, modules, one_harness, recognised_sources
 from kbsite.importers.run_ids import begun_run, board_name
-from kbsite.model.event import Event, Malformed, Session
+from kbsite.importers.told import (
+    cost_source,
+    told_end,
+    told_model,
+    told_seconds,
+    told_version,
+    usage_source,
+)
+from kbsite.model.event import Event, Session
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
-from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
-from kbsite.model.usage import BY_MESSAGE, OWN_TOTAL
 from kbsite.store.files import Stored
 from kbsite.store.folders import filled
 from kbsite.store.manifests import complete
-from kbsite.store.records import InvalidFileError
 from kbsite.store.run_folders import SOLUTION, TRANSCRIPT
 from kbsite.transcripts import as_told, transcript
 from kbsite.transcripts import shown as shown_files
 
-UNKNOWN_MODEL = "unknown"
 ALONE = "Imported from a transcript alone: nothing else is known of this run, and nobody graded it."
 WITH_SOLUTION = "Imported from a transcript and a solution.py: nothing else is known of this run."
 OF_ANOTHER = (
@@ -45,9 +45,6 @@ _NAMED = 3
 """Sessions that a note names; more are counted."""
 _FIRST = 1000
 """Events of a file of which one tells its session."""
-_HEAD_OBJECTS = 20
-_HEAD_LINES = 2000
-_HEAD_SIZE = 10_000_000
 _ENDINGS = ("", ".jsonl", ".json", ".eval")
 
 
@@ -63,15 +60,6 @@ class Beside:
     """What it was made on."""
     budget_seconds: float | None = None
     """The time that it had."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A file to be imported, and the formats that it may be of, the richest of a CLI first."""
-
-    path: Path
-    candidates: Mapping[str, Format]
-    """By harness."""
 
 
 def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
@@ -90,8 +78,8 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
     """
     name = board_name(out, board)
     _refuse(beside)
-    sources = _sources(_whole(files), _modules(harness))
-    wrote = _harness(sources)
+    sources = recognised_sources(_whole(files), modules(harness))
+    wrote = one_harness(sources)
     held = _laid_out(sources, wrote)
     shown = transcript(wrote, held)
     if shown is None:
@@ -174,41 +162,6 @@ def _refuse(beside: Beside) -> None:
         raise InputError("expected a regular file", path=beside.solution)
 
 
-def told_model(shown: Transcript) -> str:
-    """The model that a transcript names, else "unknown"."""
-    named = [shown.session.model if shown.session else "", *shown.models]
-    return next(filter(None, named), UNKNOWN_MODEL)
-
-
-def told_version(shown: Transcript) -> str | None:
-    """The CLI's version, as the CLI tells it."""
-    return (shown.session.harness_version if shown.session else "") or None
-
-
-def usage_source(shown: Transcript) -> str | None:
-    """Which count of which files the usage is; None if there is none."""
-    if not shown.usage.known:
-        return None
-    how = OWN_TOTAL if shown.usage_told else BY_MESSAGE
-    least = ", a lower bound" if shown.lower_bound else ""
-    return f"{_files(shown)}: {how}{least}"
-
-
-def cost_source(shown: Transcript) -> str | None:
-    """Who says what it cost; None if nobody does."""
-    return None if shown.cost_usd is None else f"{_files(shown)}: what the CLI says"
-
-
-def _files(shown: Transcript) -> str:
-    more = f" and {len(shown.files) - 1} more" if len(shown.files) > 1 else ""
-    return f"{shown.title} ({one_line(shown.files[0])}{more})"
-
-
-def recognised(path: Path, form: Format) -> bool:
-    """Whether a file starts like one of a format."""
-    return form.recognises(_head(path, _by_head(form)))
-
-
 def copy(source: Path, to: Path) -> None:
     """Copy a file's bytes, and no more of it."""
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -219,23 +172,6 @@ def copy(source: Path, to: Path) -> None:
         if error.errno in FULL:
             raise OSError(error.errno, error.strerror, str(to)) from error
         raise
-
-
-def told_seconds(shown: Transcript) -> float | None:
-    """How long the session took, as the CLI tells it."""
-    if shown.finish is None or shown.ends > 1:
-        return None  # each of several ends tells of its own turn only
-    return shown.finish.seconds
-
-
-def told_end(shown: Transcript) -> EndReason:
-    """Why the session ended, as the CLI tells it."""
-    finish = shown.finish
-    if finish is None or finish.ok is None:
-        return EndReason.UNKNOWN
-    if finish.ok:
-        return EndReason.FINISHED
-    return EndReason.SIGNAL if finish.stopped else EndReason.ERROR
 
 
 def _whole(files: Sequence[Path]) -> list[Path]:
@@ -251,118 +187,7 @@ def _whole(files: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _modules(harness: str | None) -> list[HarnessModule]:
-    """All CLIs, or the one asked for."""
-    if harness is None:
-        return harnesses.ALL
-    if harness in harnesses.APART:
-        return [harnesses.BY_ID[harness]]
-    found = [one for one in harnesses.ALL if one.HARNESS.id == harness]
-    if not found:
-        known = ", ".join((*(one.HARNESS.id for one in harnesses.ALL), *harnesses.APART))
-        raise UsageError(f"no transcripts of {harness!r} can be read; known are {known}")
-    return found
-
-
-def _unread(path: Path) -> str:
-    """What has to be done before a file can be read, where its first bytes tell."""
-    with path.open("rb") as stream:
-        begin = stream.read(4)
-    cures = (how for magic, how in _OTHERWISE.items() if begin.startswith(magic))
-    return next((f"{cure}; it is " for cure in cures), "")
-
-
-_UTF_16 = "is UTF-16, as some shells write it: make it UTF-8 by `iconv -f UTF-16 -t UTF-8`"
-_OTHERWISE = {
-    b"\xff\xfe": _UTF_16,
-    b"\xfe\xff": _UTF_16,
-    b"\x1f\x8b": "is packed with gzip: unpack it first",
-    b"\x28\xb5\x2f\xfd": "is packed with Zstandard: unpack it first",
-}
-"""What files begin with that may hold a transcript in another form."""
-
-
-def _sources(paths: Sequence[Path], modules: Sequence[HarnessModule]) -> list[_Source]:
-    """The files with their candidates; InvalidFileError names every file that has none."""
-    found = []
-    for path in paths:
-        forms = [(m.HARNESS.id, form) for m in modules for form in reversed(m.FORMATS)]
-        heads = {read: _head(path, read) for read in {_by_head(form) for _, form in forms}}
-        candidates = {
-            wrote: form for wrote, form in forms if form.recognises(heads[_by_head(form)])
-        }
-        found.append(_Source(path, candidates))
-    message = f"not recognised as a transcript; known formats are {_known(modules)}"
-    lost = [
-        InputError(f"{_unread(one.path)}{message}", path=one.path)
-        for one in found
-        if not one.candidates
-    ]
-    if lost:
-        raise InvalidFileError(lost)
-    return found
-
-
-def _known(modules: Sequence[HarnessModule]) -> str:
-    known = [f"{form.id} ({form.title})" for module in modules for form in module.FORMATS]
-    return ", ".join(known) or "none"
-
-
-def _harness(sources: Sequence[_Source]) -> str:
-    """The one CLI that may have written all of the files."""
-    common = set.intersection(*(set(source.candidates) for source in sources))
-    if len(common) == 1:
-        return common.pop()
-    told = "; ".join(f"{s.path.name}: {' or '.join(sorted(s.candidates))}" for s in sources)
-    if common:
-        raise UsageError(f"more than one CLI may have written this ({told}); give --harness")
-    raise UsageError(f"the files are of different CLIs ({told}); import them one by one")
-
-
-def _by_head(form: Format) -> Read:
-    """How the head of a file is read: a document is known by its lines, too, and parsed once."""
-    return lines if form.read is spread else form.read
-
-
-def _head(path: Path, read: Read) -> list[Mapping[str, object]]:
-    """The first JSON objects of a file: its rows, or the top level of its one document."""
-    with path.open("rb") as stream:
-        rows = records(islice(read(stream), _HEAD_LINES), path.name)
-        first = next(rows, None)
-        if isinstance(first, Record) or first is None:
-            whole = [] if first is None else [first.value]
-        else:
-            whole = _document(path, first.text)
-            if whole:
-                return whole
-        return [*whole, *islice(_small(rows), _HEAD_OBJECTS - len(whole))]
-
-
-def _small(rows: Iterable[Record | Malformed]) -> Iterator[Mapping[str, object]]:
-    """Objects until they are large: samples of an archive may be, and are in memory together."""
-    size = 0
-    for row in rows:
-        if isinstance(row, Record):
-            yield row.value
-            size += len(row.raw)
-        if size > _HEAD_SIZE:
-            break
-
-
-def _document(path: Path, start: str) -> list[Mapping[str, object]]:
-    if start[0] not in "{[" or path.stat().st_size > LONGEST:
-        return []
-    try:
-        document = parsed(
-            path.read_bytes().decode("utf-8", "surrogateescape").strip(BOM), strict=True
-        )
-    except (ValueError, RecursionError):
-        return []
-    items = document if isinstance(document, list) else [document]
-    return [item for item in items[:_HEAD_OBJECTS] if isinstance(item, dict)]
-
-
-def _laid_out(sources: Sequence[_Source], harness: str) -> list[Stored]:
+def _laid_out(sources: Sequence[Source], harness: str) -> list[Stored]:
     """The files under the names that they get within transcript/, in the order of the names."""
     alone, depth, names = len(sources) == 1, 0, [""] * (len(sources) + 1)
     while len(set(names)) < len(names):
@@ -380,7 +205,7 @@ def _laid_out(sources: Sequence[_Source], harness: str) -> list[Stored]:
     return sorted(found, key=lambda file: file.name)
 
 
-def _ending(source: _Source, harness: str, depth: int, *, alone: bool) -> str:
+def _ending(source: Source, harness: str, depth: int, *, alone: bool) -> str:
     """The last `depth` parts of a file's path; more of them where they tell whose file it is.
 
     A sub-agent's file that is `alone` is all that there is of a session.
