@@ -20,7 +20,7 @@ from kbsite.store.parsing import (
     read_text,
     yaml_data,
 )
-from kbsite.store.records import hints_of, lines_of, record
+from kbsite.store.records import hints_of, lines_of, record, wrong_keys
 
 LIMIT_MHZ = 3500
 """No GPU clocks higher: a rate that would need more counts operations that are not done."""
@@ -63,16 +63,8 @@ def read_hardware(path: Path) -> Hardware:
     if not wrong:
         wrong = [*_of_formats(hardware), *_of_clocks(hardware)]
     if wrong:
-        raise _invalid(path, text, wrong)
+        raise wrong_keys(wrong, path, text)
     return hardware
-
-
-def _invalid(path: Path, text: str, wrong: list[tuple[str, str]]) -> InvalidFileError:
-    lines = lines_of(text, [f".{key}" for key, _ in wrong])
-    places = zip(wrong, lines, strict=True)
-    return InvalidFileError(
-        [InputError(what, path=path, line=line, key=key) for (key, what), line in places]
-    )
 
 
 def _misspelt(data: object, hint: Any, key: str = "") -> Wrong:

@@ -8,10 +8,9 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import fields
 
-from kbsite.errors import InputError
 from kbsite.model.price import Price, PriceTable
-from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
-from kbsite.store.records import lines_of, record
+from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
+from kbsite.store.records import record, wrong_keys
 
 PRICES = "prices.yaml"
 
@@ -26,13 +25,7 @@ def read_prices(path: Path) -> PriceTable:
     table = record(data, PriceTable, path, text)
     wrong = [*_misspelt(data), *_impossible(table), *_said_twice(table)]
     if wrong:
-        lines = lines_of(text, [f".{key}" for key, _ in wrong])
-        raise InvalidFileError(
-            [
-                InputError(message, path=path, line=line, key=key)
-                for (key, message), line in zip(wrong, lines, strict=True)
-            ]
-        )
+        raise wrong_keys(wrong, path, text)
     return table
 
 

@@ -115,12 +115,20 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
         if _zoneless(values[name]):
             wrong.append((name, f"expected {_expected(hint)}, got one without zone"))
     if wrong:
-        found = lines_of(text, [f".{key}" for key, _ in wrong])
-        places = zip(wrong, found, strict=True)
-        raise InvalidFileError(
-            [InputError(what, path=path, line=line, key=key) for (key, what), line in places]
-        )
+        raise wrong_keys(wrong, path, text)
     return kind(**values)
+
+
+def wrong_keys(wrong: Sequence[tuple[str, str]], path: Path, text: str) -> InvalidFileError:
+    """The error of a file that holds `text`, with each key that is wrong, and what is, in its line.
+
+    Keys are as places.lines_of has them, without the dot at the beginning.
+    """
+    lines = lines_of(text, [f".{key}" for key, _ in wrong])
+    places = zip(wrong, lines, strict=True)
+    return InvalidFileError(
+        [InputError(what, path=path, line=line, key=key) for (key, what), line in places]
+    )
 
 
 def _converted(value: object, hint: Any) -> Any:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from kbsite.errors import ENTERABLE, InputError
+from kbsite.errors import ENTERABLE
 from kbsite.model.audit import Audit
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
@@ -34,8 +34,8 @@ from kbsite.store.files import (
     within,
 )
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
-from kbsite.store.places import line_of, lines_of
-from kbsite.store.records import json_record, yaml_record
+from kbsite.store.places import line_of
+from kbsite.store.records import json_record, wrong_keys, yaml_record
 from kbsite.store.run_folders import (
     AUDIT,
     FLOORS,
@@ -194,18 +194,12 @@ def _refuse_unlisted(folder: Path, refused: Iterable[Refused]) -> None:
 def _refuse_unsafe(run: Run, path: Path) -> None:
     """Raise InvalidFileError where an id of a run could lead out of a folder of the site."""
     unsafe = [
-        (key, value)
+        (key, f"expected at most 200 letters, digits and . _ -, got {value[:300]!r}")
         for key in ("board", "problem", "harness", "hardware")
         if (value := getattr(run, key)) is not None and not fits_a_path(value)
     ]
     if unsafe:
-        lines = lines_of(read_text(path), [f".{key}" for key, _ in unsafe])
-        errors = [
-            InputError(f"expected at most 200 letters, digits and . _ -, got {value[:300]!r}",
-                       path=path, line=line, key=key)
-            for (key, value), line in zip(unsafe, lines, strict=True)
-        ]  # fmt: skip
-        raise InvalidFileError(errors)
+        raise wrong_keys(unsafe, path, read_text(path))
 
 
 def as_findings(error: InvalidFileError) -> list[Finding]:
