@@ -28,6 +28,7 @@ from kbsite.charts.board_drawing import (
     exact,
     legend,
     made_anew,
+    safe,
     sign,
     telling,
     ticks,
@@ -220,7 +221,7 @@ def _peak_line(
         return sign(shape, along(value, top), y + 28.5, said_of(attempt, score(value)))
 
     runs = sorted(scored, key=lambda held: held.score or 0)
-    pieces.append(_safe(keep(f"peaks-{number}", (top, y, best), runs, point)))
+    pieces.append(safe(keep(f"peaks-{number}", (top, y, best), runs, point)))
     return Markup("").join(pieces)
 
 
@@ -337,7 +338,7 @@ def _plot(
         return sign(shape, x, y, said_of(attempt, figures))
 
     scale, runs = (series, across[-1], upwards[-1]), [attempt for attempt, _, _ in points]
-    pieces.append(_safe(keep(_called(measure), scale, runs, point)))
+    pieces.append(safe(keep(_called(measure), scale, runs, point)))
     return drawing(title, head + PLOT + 24, pieces)
 
 
@@ -353,11 +354,6 @@ def _series(runs: Sequence[Run]) -> tuple[Callable[[Run], str], list[str]]:
         if len(names) <= SERIES:
             break
     return way, names
-
-
-def _safe(pieces: str) -> Markup:
-    """Pieces of which all that comes from outside is escaped already."""
-    return Markup(pieces)  # noqa: S704 - `sign` made them
 
 
 def is_known(value: float | None) -> TypeGuard[float]:

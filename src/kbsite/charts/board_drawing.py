@@ -150,22 +150,22 @@ def sign(name: str, x: float, y: float, told: str = "") -> Markup:
     """A point, with what a pointer on it is told."""
     title = f"<title>{plain(told)}</title>" if told else ""
     place = f"translate({coordinate(x)} {coordinate(y)})"
-    return _safe(f'<path class="{name}" transform="{place}" d="{_SHAPES[name]}">{title}</path>')
+    return safe(f'<path class="{name}" transform="{place}" d="{_SHAPES[name]}">{title}</path>')
 
 
 def box(x: float, y: float, width: float, height: float, name: str) -> Markup:
     """A rectangle: a bar or a line."""
     size = f'width="{coordinate(max(width, 0))}" height="{coordinate(height)}"'
-    return _safe(f'<rect class="{name}" x="{coordinate(x)}" y="{coordinate(y)}" {size}/>')
+    return safe(f'<rect class="{name}" x="{coordinate(x)}" y="{coordinate(y)}" {size}/>')
 
 
 def words(x: float, y: float, text: str, name: str = "") -> Markup:
     """A line of letters on the base line `y`."""
     classes = f' class="{name}"' if name else ""
-    return _safe(f'<text{classes} x="{coordinate(x)}" y="{coordinate(y)}">{plain(text)}</text>')
+    return safe(f'<text{classes} x="{coordinate(x)}" y="{coordinate(y)}">{plain(text)}</text>')
 
 
-def _safe(piece: str) -> Markup:
+def safe(piece: str) -> Markup:
     """A piece of which all that comes from outside is escaped already; a board has thousands."""
     return Markup(piece)  # noqa: S704 - names of classes are ours, texts are escaped
 
