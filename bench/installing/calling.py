@@ -47,9 +47,9 @@ def _named(command: Sequence[str]) -> str:
     return " ".join([Path(command[0]).name, *command[1:3]])
 
 
-def printed_version(command: Sequence[str], *, first_in_path: Sequence[Path] = ()) -> str:
+def printed_version(command: Sequence[str]) -> str:
     """What a program prints on `--version`, stripped; in a home of its own, which it may litter."""
-    return _in_own_home([*command, "--version"], first_in_path).strip()
+    return _in_own_home([*command, "--version"]).strip()
 
 
 def imported(python: Path, modules: Sequence[str]) -> None:
@@ -57,9 +57,9 @@ def imported(python: Path, modules: Sequence[str]) -> None:
     _in_own_home([str(python), "-c", f"import {', '.join(modules)}"])
 
 
-def _in_own_home(command: Sequence[str], first_in_path: Sequence[Path] = ()) -> str:
+def _in_own_home(command: Sequence[str]) -> str:
     with scratch_folder("version") as folder:
         home = str(folder)
-        path = os.pathsep.join([*map(str, first_in_path), os.environ.get("PATH", os.defpath)])
+        path = os.environ.get("PATH", os.defpath)
         environment = {"HOME": home, "TMPDIR": home, "PATH": path, "LANG": "C.UTF-8", "CI": "1"}
         return quietly(command, folder=folder, environment=environment)

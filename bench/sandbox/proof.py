@@ -76,8 +76,8 @@ _SYSTEM = (Path("/proc"), Path("/dev"), Path("/etc"))  # every box has some of t
 _GIVEN = "given/deep/file"
 
 
-def self_test(sandbox: Sandbox, *, share_ipc: bool = False, like: Box | None = None) -> Proven:
-    """What a sandbox was seen to keep, and its level; of boxes that share IPC if told so.
+def self_test(sandbox: Sandbox, *, like: Box | None = None) -> Proven:
+    """What a sandbox was seen to keep, and its level.
 
     `like` is a box of the kind that is asked about: what it can read, its devices and its folders,
     which are made small here, are tried; left out, it is a grader's. Of a box with folders more
@@ -85,15 +85,11 @@ def self_test(sandbox: Sandbox, *, share_ipc: bool = False, like: Box | None = N
     not answer.
     """
     with scratch_folder("canary") as folder, laid_out(folder) as bait:
-        box = small(like or _graders(folder, share_ipc=share_ipc), folder)
+        box = small(like or Box(log=folder / "log", hidden=own_packages()), folder)
         claims, facts = _probed(sandbox, bait, box)
         claims += tried_limits(sandbox, box)
     level = level_of(claims, OF_AGENTS if box.writable else set())
     return Proven(sandbox=sandbox.name, level=level, claims=tuple(claims), facts=dict(facts))
-
-
-def _graders(folder: Path, *, share_ipc: bool) -> Box:
-    return Box(log=folder / "log", hidden=own_packages(), share_ipc=share_ipc)
 
 
 def small(like: Box, folder: Path) -> Box:

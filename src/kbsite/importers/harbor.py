@@ -6,7 +6,7 @@ One that cannot be used is named and left out; the others are imported all the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from kbsite.importers.run_ids import board_name, free_run_id, imported
 from kbsite.importers.transcript import copy
 from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.grade import Metrics
+from kbsite.model.work import Tick
 from kbsite.store.files import Refused, Stored, contents, digest, linked
 from kbsite.store.folders import filled, make_folder, new_run_folder
 from kbsite.store.manifests import Manifest, complete
@@ -41,9 +42,6 @@ _READ = (RESULT, CONFIG, REWARD_TEXT, REWARD_JSON)
 """Files that are not of the run because run.json and metrics.json tell what they say of it."""
 _PARTS = ("agent", "verifier", "steps")
 _JSON_BYTES = 4_000_000
-
-Tick = Callable[[str, int, int], None]
-"""Told of the trial that comes next, how many are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ log's head and its one sample; what the head says of all samples together is lef
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -49,9 +49,6 @@ _ENDINGS = (".eval", ".json")
 
 EMPTY = "no sample in it"
 NO_LOG = "left out: no log of Inspect's, or one that is cut or broken"
-
-Tick = Callable[[str], None]
-"""Told of the sample that comes next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ class _Log:
     called: Counter[str] = field(default_factory=Counter)
     """How many samples it has by name: nothing keeps two from having one."""
 
-    def outcomes(self, tick: Tick) -> Iterator[Sampled]:
+    def outcomes(self) -> Iterator[Sampled]:
         """What comes of each sample that is wanted, and of each that cannot be read."""
         whole = True
         with self.path.open("rb") as stream:
@@ -132,11 +129,11 @@ class _Log:
                     whole = False
                     yield Sampled(f"{self.path}: {item.name}", None, why=item.why)
                 else:
-                    yield from self._outcome(item, tick)
+                    yield from self._outcome(item)
         if whole and not self.seen:
             yield Sampled(str(self.path), None, why=EMPTY, severity=Severity.WARNING)
 
-    def _outcome(self, item: One, tick: Tick) -> Iterator[Sampled]:
+    def _outcome(self, item: One) -> Iterator[Sampled]:
         sampling = Sampling(self.head, item.value, self.board, self.wanted)
         self.seen.setdefault(sampling.id)
         self.called[sampling.name] += 1
@@ -147,7 +144,6 @@ class _Log:
         sampling = replace(sampling, number=self.called[sampling.name])
         again = f", number {sampling.number}" if sampling.number > 1 else ""
         told = f"{self.path}: sample {sampling.id}, epoch {sampling.epoch}{again}"
-        tick(one_line(told))
         there, differs = self.known.run(sampling)
         if there is not None:
             yield Sampled(told, there, there=True, differs=differs)
@@ -181,9 +177,7 @@ class _Log:
             return complete(partial, sampling.run(run_id, shown), grade)
 
 
-def import_samples(
-    sources: Sequence[Path], out: Path, wanted: Wanted, tick: Tick = lambda _: None
-) -> Iterator[Sampled]:
+def import_samples(sources: Sequence[Path], out: Path, wanted: Wanted) -> Iterator[Sampled]:
     """What comes of each sample of the logs in `sources`, files and folders, as a run below `out`.
 
     UsageError where a source holds no log, or none has a sample that is wanted.
@@ -200,7 +194,7 @@ def import_samples(
     for path in logs:
         log = _Log(path, out, board, wanted, known)
         try:
-            yield from log.outcomes(tick)
+            yield from log.outcomes()
         except OSError as error:
             message = f"cannot be read: {error.strerror or error}"
             raise InputError(message, path=error.filename or path) from error

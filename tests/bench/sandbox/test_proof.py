@@ -17,6 +17,7 @@ from bench.sandbox import plan as plan_module
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
 from bench.sandbox.bubblewrap import Bubblewrap
 from bench.sandbox.namespaces import Namespaces
+from bench.sandbox.places import own_packages
 from bench.sandbox.proof import NEEDED, level_of
 from kbsite.errors import MachineError
 from tests.bench.sandbox.boxes import left_over, processes_of_boxes, sandbox, traces
@@ -179,8 +180,9 @@ def test_our_own_code_among_the_packages_of_python_has_to_be_hidden(
 
 
 @pytest.mark.usefixtures("quick")
-def test_shared_ipc_is_seen(sandbox: Sandbox) -> None:
-    proven = self_test(sandbox, share_ipc=True)
+def test_shared_ipc_is_seen(sandbox: Sandbox, tmp_path: Path) -> None:
+    like = Box(log=tmp_path / "log", hidden=own_packages(), share_ipc=True)
+    proven = self_test(sandbox, like=like)
     assert missing(proven) - {"limits kept by the kernel"} == {"ipc"}
     assert proven.level == "L1"
 
