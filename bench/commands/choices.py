@@ -8,7 +8,10 @@ from bench.commands.command import Given, Option
 
 PROBLEMS = Option(name="problems", kind=Path, help="Folder of the problems.")
 RUNS = Option(name="runs", kind=Path, help="Folder of the runs; its floors/ holds the floors.")
-INSTALLED = "Where CLIs are installed; else as KBSITE_CLIS says, else .clis beside kbsite.yaml."
+CLIS = Option(
+    name="clis", kind=Path,
+    help="Where CLIs are installed; else as KBSITE_CLIS says, else .clis beside kbsite.yaml.",
+)  # fmt: skip
 DEVICE = Option(
     name="device", choices=("cpu", "cuda"), help="What to grade on; else a GPU if there is one."
 )
@@ -33,6 +36,14 @@ SHAPE = Option(
 
 GRADING = (DEVICE, HARDWARE, ANCHORS, SANDBOX, ROUNDS, CALLS, PROBLEMS, RUNS)
 """How is graded."""
+
+
+def clis(given: Given) -> Path:
+    """The folder that CLIs are installed in; without one, the usual one of where the caller is."""
+    from bench.installing import default_prefix
+
+    named: Path | None = given.get("clis")
+    return (named or default_prefix(Path.cwd())).absolute()
 
 
 def folder(given: Given, name: str) -> Path:

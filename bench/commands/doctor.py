@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.choices import INSTALLED, RUNS, folder
+from bench.commands.choices import CLIS, RUNS, folder
 from bench.commands.command import Command, Front, Given, Option
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ DOCTOR = Command(
     examples=("doctor", "doctor --json"),
     options=(
         RUNS,
-        Option(name="clis", kind=Path, help=INSTALLED),
+        CLIS,
         Option(name="providers", kind=Path, help="A file of providers beside those known."),
         Option(name="json", kind=bool, help="Print data instead of a table."),
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.commands.choices import CLIS, clis
 from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ class _Row:
 
 def run(given: Given, front: Front) -> int:
     """Install what is missing, check it and tell; the exit code."""
-    from bench.installing import Failure, default_prefix, install, read_lock
+    from bench.installing import Failure, install, read_lock
 
     if given.get("check") == "session":
         require(sessions=True)
-    prefix = (given.get("clis") or default_prefix(Path.cwd())).absolute()
+    prefix = clis(given)
     lock = read_lock()
     with front.progress("looking what is installed") as told:
         became = install(given["cli"], prefix, told, lock)
@@ -143,7 +144,7 @@ INSTALL = Command(
     examples=("install", "install claude codex", "install --check session"),
     arguments=(Argument(name="cli", several=True),),
     options=(
-        Option(name="clis", kind=Path, help="Folder that they are installed in."),
+        CLIS,
         Option(
             name="check", choices=tuple(_CHECKED),
             help="What is tried of each: `version` without it, `none` for what was installed "

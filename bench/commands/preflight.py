@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.choices import INSTALLED
+from bench.commands.choices import CLIS, clis
 from bench.commands.command import Argument, Command, Front, Given, Option, require
 from bench.commands.lacks import wanted
 from kbsite.errors import UsageError
@@ -47,14 +47,12 @@ def _script(given: Given) -> str | None:
 
 def _asked(given: Given) -> tuple[list[Wanted], Tools]:
     """The contenders that are asked about, and what they are held against."""
-    from bench.installing import default_prefix
     from bench.preflight import tools_here
 
-    clis = (given.get("clis") or default_prefix(Path.cwd())).absolute()
     if given["sweep"]:
         wanted, providers, sandbox = _of_sweep(given)
-        return wanted, tools_here(clis, providers, given.get("sandbox") or sandbox)
-    tools = tools_here(clis, given.get("providers"), given.get("sandbox"))
+        return wanted, tools_here(clis(given), providers, given.get("sandbox") or sandbox)
+    tools = tools_here(clis(given), given.get("providers"), given.get("sandbox"))
     return _of_harnesses(given, tools), tools
 
 
@@ -160,7 +158,7 @@ PREFLIGHT = Command(
         Option(name="live", kind=bool, help="Ask the real model for one answer, too."),
         Option(name="sandbox", choices=("bubblewrap", "namespaces", "none"),
                help="What holds sessions; else the best that works here."),
-        Option(name="clis", kind=Path, help=INSTALLED),
+        CLIS,
         Option(name="json", kind=bool, help="Print data instead of a table."),
     ),
     run=run,

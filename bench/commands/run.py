@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.choices import INSTALLED, PROBLEMS, RUNS, folder
+from bench.commands.choices import CLIS, PROBLEMS, RUNS, clis, folder
 from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.counts import number_of
@@ -60,7 +60,6 @@ def _told(ended: Ended) -> dict[str, object]:
 
 def order_of(given: Given) -> OrderFile:
     """The order that arguments and options make; UsageError where one makes no sense."""
-    from bench.installing import default_prefix
     from bench.running.form import BUDGET_SECONDS, Order
     from bench.running.orders import OrderFile
     from bench.running.supervising import adapter_of
@@ -87,7 +86,7 @@ def order_of(given: Given) -> OrderFile:
         order=order,
         runs=str(folder(given, "runs").absolute()),
         problems=str(folder(given, "problems").absolute()),
-        clis=str((given.get("clis") or default_prefix(Path.cwd())).absolute()),
+        clis=str(clis(given)),
         providers=str(providers) if providers else None,
         sandbox=given.get("sandbox"),
     )
@@ -162,7 +161,7 @@ RUN = Command(
         ),
         RUNS,
         PROBLEMS,
-        Option(name="clis", kind=Path, help=INSTALLED),
+        CLIS,
         Option(name="providers", kind=Path, help="A file of providers beside those known."),
         Option(name="json", kind=bool, help="Print what came of it as JSON."),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.commands.choices import INSTALLED, PROBLEMS, RUNS, folder
+from bench.commands.choices import CLIS, PROBLEMS, RUNS, clis, folder
 from bench.commands.command import Argument, Command, Front, Given, Option
 from bench.commands.lacks import HEADING, Lacks, lacks
 from kbsite.errors import MachineError, UsageError
@@ -30,14 +30,13 @@ _OF_ACTIONS = {
 
 def run(given: Given, front: Front) -> int:
     """Do with a sweep what was asked; the exit code."""
-    from bench.installing import default_prefix
     from bench.running.form import Places
     from bench.sweeps.conduct import check_work, read_work
 
     _refuse_others(given)
     places = Places(
         runs=folder(given, "runs"), problems=folder(given, "problems"),
-        clis=(given.get("clis") or default_prefix(Path.cwd())).absolute(),
+        clis=clis(given),
     )  # fmt: skip
     work = read_work(given["sweep"], places)
     if given["action"] not in ("status", "stop"):
@@ -201,7 +200,7 @@ SWEEP = Command(
     options=(
         PROBLEMS,
         RUNS,
-        Option(name="clis", kind=Path, help=INSTALLED),
+        CLIS,
         Option(name="failed", kind=bool, help="run: try failed cells once more."),
         Option(name="without-missing", kind=bool,
                help="run: let the others go on where contenders cannot start."),
