@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from kbsite.cli.options import config_option, settings, tally, tell
+from kbsite.cli.options import (
+    conclude,
+    config_option,
+    json_option,
+    settings,
+    strict_option,
+    tell_all,
+)
 from kbsite.errors import UsageError
 from kbsite.filled import FilledPath
-from kbsite.model.finding import Finding, Severity
 from kbsite.store.settings import Settings
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=FilledPath(path_type=Path), metavar="[PATH]...")
 @config_option
-@click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+@strict_option
 @click.option("--fix", is_flag=True, help="Let quotes cite the lines that they stand in, first.")
 @click.option("--imported", is_flag=True, help="With --fix: change imported audits too.")
-@click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
+@json_option
 def check(
     paths: tuple[Path, ...],
     config: Path | None,
@@ -55,13 +57,7 @@ def check(
     known = _known(paths, config)
     for done in fixed(paths, known, imported=imported) if fix else ():
         click.echo(f"mended: {done.text}", err=as_json)
-    seen: Counter[Severity] = Counter()
-    for finding in findings_of(paths, known):
-        _say(finding, as_json=as_json)
-        seen[finding.severity] += 1
-    click.echo(tally(seen), err=True)
-    if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
-        sys.exit(1)
+    conclude(tell_all(findings_of(paths, known), as_json=as_json), strict=strict)
 
 
 def _known(paths: tuple[Path, ...], config: Path | None) -> Settings | None:
@@ -71,11 +67,3 @@ def _known(paths: tuple[Path, ...], config: Path | None) -> Settings | None:
         if not paths or config:
             raise
         return None  # a run can be checked anywhere, only not against its problem
-
-
-def _say(finding: Finding, *, as_json: bool) -> None:
-    if as_json:
-        held = {**asdict(finding), "severity": finding.severity.value}
-        click.echo(json.dumps(held))
-    else:
-        tell(finding)

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import chain
 from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FOLDER, config_option, settings, tally, tell_all
+from kbsite.cli.options import (
+    FOLDER,
+    conclude,
+    config_option,
+    json_option,
+    settings,
+    strict_option,
+    tell_all,
+)
 from kbsite.cli.progress import progress
 from kbsite.errors import MachineError
-from kbsite.model.finding import Severity
 
 
 @click.command()
 @click.argument("site", required=False, type=FOLDER, metavar="[SITE]")
 @config_option
-@click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+@strict_option
 @click.option(
     "--nu",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="VNU.JAR",
     help="Let the Nu Html Checker, in this file, look at each page too; needs Java.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
+@json_option
 def lint(
     site: Path | None, config: Path | None, nu: Path | None, *, strict: bool, as_json: bool
 ) -> None:
@@ -50,6 +56,4 @@ def lint(
     with progress() as tick:
         found = chain(findings_of(folder, tick), nu_findings(folder, nu) if nu else ())
         seen = tell_all(of_one_site(folder, found), as_json=as_json)
-    click.echo(tally(seen), err=True)
-    if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
-        sys.exit(1)
+    conclude(seen, strict=strict)

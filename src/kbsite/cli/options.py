@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -72,6 +73,10 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 config_option = click.option(
     "--config", type=FILE, help="kbsite.yaml; otherwise that of this folder or its parents."
 )
+strict_option = click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each."
+)
 
 
 def settings(config: Path | None, runs: Path | None = None) -> Settings:
@@ -117,3 +122,10 @@ def tell_all(findings: Iterable[Finding], *, as_json: bool) -> Counter[Severity]
 def tally(seen: Counter[Severity]) -> str:
     """How many errors and warnings there were, in words."""
     return ", ".join(number_of(seen[one], one.value) for one in (Severity.ERROR, Severity.WARNING))
+
+
+def conclude(seen: Counter[Severity], *, strict: bool = False) -> None:
+    """Print how many errors and warnings there were; exit 1 for one, or where `strict` for any."""
+    click.echo(tally(seen), err=True)
+    if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
+        sys.exit(1)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import TEXT, tally, tell_all
+from kbsite.cli.options import TEXT, conclude, json_option, tell_all
 from kbsite.cli.progress import progress
 from kbsite.errors import UsageError
-from kbsite.model.finding import Severity
 
 if TYPE_CHECKING:
     from kbsite.verifying.places import Place
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("site", type=TEXT, metavar="SITE_OR_URL")
-@click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
+@json_option
 def verify(site: str, *, as_json: bool) -> None:
     """Derive every published figure anew from the raw data that a site publishes.
 
@@ -35,9 +33,7 @@ def verify(site: str, *, as_json: bool) -> None:
 
     with progress() as tick:
         seen = tell_all(findings_of(_place(site), tick), as_json=as_json)
-    click.echo(tally(seen), err=True)
-    if seen[Severity.ERROR]:
-        sys.exit(1)
+    conclude(seen)
 
 
 def _place(site: str) -> Place:
