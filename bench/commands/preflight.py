@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.choices import CLIS, clis
+from bench.commands.choices import CLIS, SANDBOX, clis
 from bench.commands.command import Argument, Command, Front, Given, Option, require
 from bench.commands.lacks import wanted
 from kbsite.errors import UsageError
@@ -156,7 +156,7 @@ PREFLIGHT = Command(
         Option(name="script", metavar="NAME",
                help="What is played: quick without it, main for a whole session, none for none."),
         Option(name="live", kind=bool, help="Ask the real model for one answer, too."),
-        Option(name="sandbox", choices=("bubblewrap", "namespaces", "none"),
+        Option(name="sandbox", choices=SANDBOX.choices,
                help="What holds sessions; else the best that works here."),
         CLIS,
         Option(name="json", kind=bool, help="Print data instead of a table."),

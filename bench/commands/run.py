@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.choices import CLIS, PROBLEMS, RUNS, clis, folder
+from bench.commands.choices import CLIS, PROBLEMS, RUNS, SANDBOX, clis, folder
 from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.counts import number_of
@@ -156,7 +156,7 @@ RUN = Command(
         Option(name="hardware", metavar="ID", help="A file of bench/hardware, or cpu."),
         Option(name="gpu", metavar="UUID", help="The GPU that the agent gets; none without it."),
         Option(
-            name="sandbox", choices=("bubblewrap", "namespaces", "none"),
+            name="sandbox", choices=SANDBOX.choices,
             help="What holds the agent; else the best that works here. `none` keeps nothing.",
         ),
         RUNS,
