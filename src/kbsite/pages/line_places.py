@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kbsite.model.audit import Quote
 from kbsite.pages.page import INDEX
-from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, WHOLE, prefixes
+from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, WHOLE, named_files
 from kbsite.store.files import Stored
-from kbsite.store.run_folders import SOLUTION
 from kbsite.store.runs import StoredRun
 
 
@@ -15,9 +14,7 @@ def line_place(stored: StoredRun, quote: Quote) -> tuple[str, str] | None:
 
     None where that is no line of a file that `pages.source` shows.
     """
-    names = prefixes(stored)
-    files = [file for file in stored.files if file.name in names]
-    files.sort(key=lambda file: (file.name != SOLUTION, file.name))
+    names, files = named_files(stored)
     counts = {file.name: _count(file) for file in files[:FILES]}
     if not quote.lines or not 0 < quote.lines[0] <= min(counts.get(quote.file, 0), WHOLE // 2):
         return None

@@ -143,10 +143,8 @@ def sources(
     Lines of which the `colours` stand in the site are not coloured again.
     """
     known = colours or Colours()
-    names = prefixes(stored)
+    names, files = named_files(stored)
     quoted = lines_by_file(held)
-    files = [file for file in stored.files if file.name in names]
-    files.sort(key=lambda file: (file.name != SOLUTION, file.name))
     read = [_read(f, names[f.name], quoted.get(f.name, frozenset()), known) for f in files[:FILES]]
     backs = backs_by_file(held)
     read = [structs.replace(one, backs=backs.get(one.name, {})) for one in read]
@@ -208,11 +206,16 @@ def line_place(found: Sources, name: str, lines: Sequence[int]) -> str:
     return f"{'' if here else PAGE}#{shown.file.prefix}-L{lines[0]}"
 
 
-def prefixes(stored: StoredRun) -> dict[str, str]:
-    """What the places of the lines of each file of the solution start with, by its name."""
+def named_files(stored: StoredRun) -> tuple[dict[str, str], list[Stored]]:
+    """The files of a solution: what the places of their lines start with, by name; and in order.
+
+    solution.py is the first of them.
+    """
     own = {SOLUTION: "solution"} if stored.file(SOLUTION) else {}
     sidecars = [file.name for file in stored.files if file.name.startswith(SIDECARS)]
-    return own | {name: f"file-{number}" for number, name in enumerate(sidecars, start=1)}
+    names = own | {name: f"file-{number}" for number, name in enumerate(sidecars, start=1)}
+    files = [file for file in stored.files if file.name in names]
+    return names, sorted(files, key=lambda file: (file.name != SOLUTION, file.name))
 
 
 def _read(file: Stored, prefix: str, quoted: frozenset[int], known: Colours) -> Source:
