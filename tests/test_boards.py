@@ -349,7 +349,7 @@ def test_a_grade_of_another_version_of_the_problem_is_refused() -> None:
     assert [(one.run_id, one.reason) for one in made.refused] == [
         ("b", "its grade is of another version of its problem; grade it again")
     ]
-    assert made.attempts == 2
+    assert made.run_count == 2
 
 
 def test_values_that_are_close_are_told_apart() -> None:

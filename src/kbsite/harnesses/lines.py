@@ -289,6 +289,11 @@ def text(value: object) -> str:
     return "" if value is None else dump(value)
 
 
+def integer(value: object) -> int | None:
+    """`value` if it is a whole number; None if it is none, as true and false are in JSON."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def count(value: object) -> int | None:
     """`value` as a number of tokens; None if it is none."""
     if not isinstance(value, int) or isinstance(value, bool):
@@ -298,9 +303,8 @@ def count(value: object) -> int | None:
 
 def exit_code(value: object) -> int | None:
     """`value` as what a process ended with, below 0 where a signal ended it; None if it is none."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if abs(value) < _LARGEST_CODE else None
+    code = integer(value)
+    return code if code is not None and abs(code) < _LARGEST_CODE else None
 
 
 def number(value: object) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
+from kbsite.harnesses.lines import count, dump, integer, mapping, number, sequence, text
 from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, ToolResult
@@ -78,8 +78,8 @@ def _words(part: Mapping[str, object]) -> str:
 def _exit_code(output: str, kept: Mapping[str, object], *, failed: bool) -> int | None:
     task = mapping(kept.get("task"))
     for told in (kept.get("exit_code"), kept.get("exitCode"), task.get("exitCode")):
-        if isinstance(told, int) and not isinstance(told, bool):
-            return told
+        if (code := integer(told)) is not None:
+            return code
     found = _EXIT.match(output) if failed else None
     return int(found[1]) if found and len(found[1]) < 10 else None
 

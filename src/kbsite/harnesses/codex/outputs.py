@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from kbsite.harnesses.codex.content import Block, blocks, images, joined
-from kbsite.harnesses.lines import mapping, number, parsed, text
+from kbsite.harnesses.lines import integer, mapping, number, parsed, text
 from kbsite.model.event import Image
 
 _HEAD = re.compile(r"(?:Chunk ID|Wall time|Exit code|Script |Process |Total output lines)")
@@ -77,8 +77,7 @@ def _payload(value: Mapping[str, object]) -> Output:
 
 def _with_metadata(value: Mapping[str, object]) -> Output:
     metadata = mapping(value.get("metadata"))
-    code = metadata.get("exit_code")
-    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    exit_code = integer(metadata.get("exit_code"))
     return Output(
         text(value.get("output")),
         exit_code=exit_code,

@@ -12,7 +12,7 @@ from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.codex.outputs import failed
 from kbsite.harnesses.codex.thread import Row, place
 from kbsite.harnesses.codex.tokens import usage
-from kbsite.harnesses.lines import Line, Record, dump, mapping, records, sequence, text
+from kbsite.harnesses.lines import Line, Record, dump, integer, mapping, records, sequence, text
 from kbsite.model.event import (
     UNTOLD,
     AgentStart,
@@ -159,8 +159,7 @@ def _content(result: object) -> object:
 
 def _result(row: Row, kind: str, call_id: str) -> ToolResult:
     item = row.value
-    code = item.get("exit_code")
-    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    exit_code = integer(item.get("exit_code"))
     error = text(mapping(item.get("error")).get("message")) or text(item.get("error"))
     result = mapping(item.get("result"))
     held = [block for block in blocks(_content(item.get("result"))) if block.known]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kbsite.harnesses.codex import calls
 from kbsite.harnesses.codex.content import blocks, image, images, joined
 from kbsite.harnesses.codex.outputs import failed
-from kbsite.harnesses.lines import dump, mapping, number, sequence, text
+from kbsite.harnesses.lines import dump, integer, mapping, number, sequence, text
 from kbsite.model.event import Edit, Image, ToolCall, ToolResult
 
 _FAILED = frozenset({"failed", "declined", "error"})
@@ -118,8 +118,7 @@ def from_item(kind: str, item: Mapping[str, object]) -> Record | None:
 def _command(call_id: str, row: Mapping[str, object]) -> Record:
     outputs = {key: text(row.get(key)) for key in ("aggregated_output", "stdout", "stderr")}
     whole = outputs["aggregated_output"]
-    code = row.get("exit_code")
-    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    exit_code = integer(row.get("exit_code"))
     by_hand = row.get("source") == calls.BY_HAND
     return Record(
         call_id=call_id,

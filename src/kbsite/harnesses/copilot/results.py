@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from kbsite.harnesses.lines import count, mapping, number, sequence, text
+from kbsite.harnesses.lines import count, integer, mapping, number, sequence, text
 from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Finish, Image, Scope, TokenUse, ToolResult
@@ -58,8 +58,8 @@ def result(row: Row, data: Mapping[str, object], known: Known) -> ToolResult:
 
 
 def _exit_code(data: Mapping[str, object], output: str) -> int | None:
-    told = mapping(data.get("shellExecution")).get("exitCode")
-    if isinstance(told, int) and not isinstance(told, bool):
+    told = integer(mapping(data.get("shellExecution")).get("exitCode"))
+    if told is not None:
         return told
     code = _EXIT.search(output)
     return int(code[1]) if code else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
+from kbsite.harnesses.lines import count, dump, integer, mapping, number, sequence, text
 from kbsite.harnesses.pictures import picture_in
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
@@ -208,8 +208,7 @@ def _by_hand(row: Row, said: Mapping[str, object]) -> Iterator[Event]:
     call_id = text(row.value.get("id")) or dump(row.place.line)
     given = {"command": text(said.get("command"))}
     yield row.call({BY_HAND: ToolKind.RUN}, BY_HAND, given, call_id)
-    code, cancelled = said.get("exitCode"), said.get("cancelled") is True
-    held = code if isinstance(code, int) and not isinstance(code, bool) else None
+    held, cancelled = integer(said.get("exitCode")), said.get("cancelled") is True
     yield row.event(
         ToolResult,
         call_id=call_id,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.lines import Line, dump, mapping, text, timestamp
+from kbsite.harnesses.lines import Line, dump, integer, mapping, text, timestamp
 from kbsite.harnesses.pi.content import message, words
 from kbsite.harnesses.pi.session import PRINTED, ending
 from kbsite.harnesses.rows import Row, rows
@@ -72,8 +72,8 @@ class _Reader(Struct):
     def _ended(self, row: Row) -> None:
         self.running.pop(row.text("toolCallId"), None)
         told = mapping(mapping(row.value.get("result")).get("structuredContent"))
-        code = told.get("exit_code")
-        if isinstance(code, int) and not isinstance(code, bool):
+        code = integer(told.get("exit_code"))
+        if code is not None:
             self.codes[row.text("toolCallId")] = code
 
     def _message(self, row: Row) -> Iterator[Event]:
