@@ -10,8 +10,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 from weakref import finalize
 
-import msgspec
-
+from kbsite.fold.packing import Packing
 from kbsite.store.nameless import nameless
 
 Place = tuple[int, int]
@@ -36,7 +35,7 @@ class Aside(Generic[T]):
 
     def __init__(self, kind: type[T]) -> None:
         """OSError where there can be no such file."""
-        self._packed = msgspec.msgpack.Decoder(kind)
+        self._packing = Packing(kind)
         file = nameless()
         self._file = file.fileno()
         # Steps are handed on, and nobody knows who is the last to ask one.
@@ -50,15 +49,9 @@ class Aside(Generic[T]):
         """Where the last record ended that was asked for."""
 
     def put(self, record: T) -> Place | None:
-        """Keep a record; its place. None for what cannot be packed.
-
-        That is halves of characters, numbers of more than eight bytes and nesting too deep.
-        """
-        try:
-            data = msgspec.msgpack.encode(record)
-            # What cannot be unpacked again is found now, where it can still stay in memory.
-            self._packed.decode(data)
-        except (OverflowError, RecursionError, TypeError, ValueError):
+        """Keep a record; its place. None for what cannot be packed."""
+        data = self._packing.packed(record)
+        if data is None:
             return None
         place = self._written + len(self._waits), len(data)
         self._waits += data
@@ -77,7 +70,7 @@ class Aside(Generic[T]):
 
     def at(self, place: Place) -> T:
         """The record that was put there; OSError where the file cannot be read."""
-        return self._packed.decode(self._read(place))
+        return self._packing.unpacked(self._read(place))
 
     def _read(self, place: Place) -> bytes:
         at, size = place

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar, cast
 from weakref import finalize
 
-import msgspec
+from kbsite.fold.packing import Packing
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class Lookup(MutableMapping[Name, T]):
 
     def __init__(self, kind: type[T]) -> None:
         """OSError where there can be no such file."""
-        self._packed = msgspec.msgpack.Decoder(kind)
+        self._packing = Packing(kind)
         self._recent: dict[Name, bytes] = {}
         """What was put last, packed: most of what is asked for is, and it is written at once."""
         self._beside: dict[Name, T] = {}
@@ -57,11 +57,8 @@ class Lookup(MutableMapping[Name, T]):
     def __setitem__(self, name: Name, value: T) -> None:
         """Keep a value."""
         self._beside.pop(name, None)
-        try:
-            data = msgspec.msgpack.encode(value)
-            # What cannot be unpacked again is found now, where it can still stay in memory.
-            self._packed.decode(data)
-        except (OverflowError, RecursionError, TypeError, ValueError):
+        data = self._packing.packed(value)
+        if data is None:
             self._recent.pop(name, None)
             self._beside[name] = value
             return
@@ -79,21 +76,21 @@ class Lookup(MutableMapping[Name, T]):
         except sqlite3.Error:
             with suppress(sqlite3.Error):
                 self._file.execute("ROLLBACK")
-            self._beside.update((n, self._packed.decode(d)) for n, d in self._recent.items())
+            self._beside.update((n, self._packing.unpacked(d)) for n, d in self._recent.items())
         self._recent.clear()
 
     def __getitem__(self, name: Name) -> T:
         """What is kept by that name; OSError where the file cannot be read."""
         recent = self._recent.get(name)
         if recent is not None:
-            return self._packed.decode(recent)
+            return self._packing.unpacked(recent)
         if name in self._beside:
             return self._beside[name]
         with _telling():
             found = self._file.execute(_GET, _key(name)).fetchone()
         if found is None:
             raise KeyError(name)
-        return self._packed.decode(found[0])
+        return self._packing.unpacked(found[0])
 
     def __delitem__(self, name: Name) -> None:
         """Let a value go."""
