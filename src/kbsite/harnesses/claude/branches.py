@@ -77,19 +77,19 @@ class Branches(Struct):
         kind, said = _kind(row)
         left: list[_Node] = []
         meets = before
-        if kind is _Kind.PROMPT and self.at >= 0 and (meets >= 0 or not parent):
+        if kind is _Kind.PROMPT and (before >= 0 or not parent):
             left, meets = self._left(before)
         self.numbers[name] = number
         self.nodes.append(_Node(row.place.line, before, kind, said))
         if kind is not _Kind.BESIDE:
             self.at = number
-        if any(one.kind in (_Kind.SPOKEN, _Kind.PROMPT) for one in left):
-            return self._told(row, meets, left)
-        return None
+        return self._told(row, meets, left) if any(map(_is_heard, left)) else None
 
     def _left(self, before: int) -> tuple[list[_Node], int]:
         """What a conversation that goes on from a row leaves behind, and the last row it keeps."""
         left: list[_Node] = []
+        if self.at < 0:
+            return left, before
         other, now = before, self.at
         said = self.nodes[self._of_weight(before)].said if before >= 0 else 0
         while now != other and self._goes_back():
@@ -124,6 +124,10 @@ class Branches(Struct):
         told = f"{where}: the model sees nothing of {lines} any more."
         told += " Files may have been put back." if restores else ""
         return row.notice(Topic.INTERRUPTION, told, restores=restores)
+
+
+def _is_heard(node: _Node) -> bool:
+    return node.kind in (_Kind.SPOKEN, _Kind.PROMPT)
 
 
 def _keeps_files(row: Row) -> bool:
