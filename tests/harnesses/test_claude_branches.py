@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kbsite.harnesses.claude import branches
 from kbsite.harnesses.claude.forks import together
 from kbsite.model.event import Message, Notice, Topic, Trace, Unknown
 from tests.harnesses.claude_rows import assistant, call, held, of, only, read, result, user
@@ -41,6 +42,14 @@ def test_a_prompt_that_was_taken_back_is_told_with_what_the_model_sees_no_more()
     after = events[events.index(notice) + 1]
     assert isinstance(after, Message)
     assert (notice.source.line, after.text) == (5, "prompt p3")
+
+
+def test_of_a_log_of_very_many_rows_no_more_is_kept_in_mind(monkeypatch: Any) -> None:
+    rows = [prompt("p1", None), said("a1", "p1"), prompt("p2", "a1"), prompt("p3", "a1")]
+    assert len(backs(*rows)) == 1
+    monkeypatch.setattr(branches, "_MOST_ROWS", 3)
+    assert backs(*rows) == []
+    assert backs(*rows, *(prompt(f"q{n}", "a1") for n in range(9))) == []
 
 
 def test_a_session_that_is_resumed_within_a_turn_goes_back_too() -> None:

@@ -17,7 +17,9 @@ from kbsite.model.event import Notice, Topic
 
 _MOST_STEPS = 2_000_000
 """Rows that are gone back through, in all: beyond it nothing is told, as of no log of Claude's."""
-
+_MOST_ROWS = 50_000
+"""Rows of one log that are kept in mind, some 300 bytes each; of a longer log nothing more is
+told."""
 
 _DELTA = "file-history-delta"
 _FILE_HISTORY = frozenset({"file-history-snapshot", _DELTA})
@@ -61,6 +63,8 @@ class Branches(Struct):
     at: int = -1
     """The number of the last row that belongs to the conversation."""
     steps: int = 0
+    is_over: bool = False
+    """Whether there were too many rows."""
     keeps_files: bool = False
     """Whether copies of files are kept, which a person may have put back."""
 
@@ -70,7 +74,7 @@ class Branches(Struct):
         name, number = hash(own), len(self.nodes)
         if row.value.get("type") in _FILE_HISTORY and _keeps_files(row):
             self.keeps_files = True
-        if row.agent or not own or name in self.numbers:
+        if row.agent or not own or name in self.numbers or self._is_full(number):
             return None
         parent = row.text("parentUuid") or row.text("logicalParentUuid")
         before = self.numbers.get(hash(parent), -1)
@@ -84,6 +88,13 @@ class Branches(Struct):
         if kind is not _Kind.BESIDE:
             self.at = number
         return self._told(row, meets, left) if any(map(_is_heard, left)) else None
+
+    def _is_full(self, number: int) -> bool:
+        if number == _MOST_ROWS:
+            self.is_over = True
+            self.nodes.clear()
+            self.numbers.clear()
+        return self.is_over
 
     def _left(self, before: int) -> tuple[list[_Node], int]:
         """What a conversation that goes on from a row leaves behind, and the last row it keeps."""
