@@ -50,6 +50,8 @@ _IN_TELEMETRY = (
     "input_token_count", "cached_content_token_count", "output_token_count",
     "thoughts_token_count", "total_token_count",
 )  # fmt: skip
+_KEPT = 50_000
+"""Rows whose lines are kept in mind, the last ones: nobody goes back further."""
 _PERSONS = ("", "real_user")
 
 
@@ -97,6 +99,8 @@ class _Reader(Struct):
         yield from self._session(row)
         yield from row.told(self._row(row, kind), kind)
         self.last = row.place.line
+        if len(self.lines) >= _KEPT:
+            self.lines.pop(next(iter(self.lines)))
         self.lines.setdefault(hash(row.text("uuid")), self.last)
 
     def note(self, row: Row) -> Iterator[Event]:
@@ -169,11 +173,13 @@ class _Reader(Struct):
 
     def _rewound(self, row: Row) -> Notice:
         """Where a session goes back to: the row that this one names as the one before it."""
-        kept = self.lines.get(hash(row.text("parentUuid")), 0)
-        where = f"to line {kept}" if kept else "to its begin"
+        parent = row.text("parentUuid")
+        kept = self.lines.get(hash(parent), 0)
+        where = f"to line {kept}" if kept else "far back" if parent else "to its begin"
+        lines = f"lines {kept + 1} to {self.last}" if kept or not parent else "what stands between"
         told = (
-            f"The session goes back {where}, and on from there: the model sees nothing of lines "
-            f"{kept + 1} to {self.last} any more. Files may have been put back."
+            f"The session goes back {where}, and on from there: the model sees nothing of {lines} "
+            "any more. Files may have been put back."
         )
         return row.notice(Topic.INTERRUPTION, told, restores=True)
 
