@@ -167,9 +167,14 @@ def test_a_total_that_stands_before_its_message_holds_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parent", "where"), [("2", "to line 2, "), (None, "to its begin, "), ("9", "to its begin, ")]
+    ("parent", "where", "gone"),
+    [
+        ("2", "to line 2", "lines 3 to 4"),
+        (None, "to its begin", "lines 1 to 4"),
+        ("9", "far back", "what stands between"),
+    ],
 )
-def test_where_a_session_goes_back_to_is_told(parent: str | None, where: str) -> None:
+def test_where_a_session_goes_back_to_is_told(parent: str | None, where: str, gone: str) -> None:
     back = system("rewind", truncatedCount=2) | {"uuid": "5", "parentUuid": parent}
     events = read_rows(
         SESSION, user(), assistant({"text": "yes"}), user("more", uuid="3"),
@@ -177,10 +182,9 @@ def test_where_a_session_goes_back_to_is_told(parent: str | None, where: str) ->
     )  # fmt: skip
     notice = one(Notice, events)
 
-    first = 3 if parent == "2" else 1
     assert notice.text == (
-        f"The session goes back {where}and on from there: the model sees nothing of lines {first} "
-        "to 4 any more. Files may have been put back."
+        f"The session goes back {where}, and on from there: the model sees nothing of {gone} any "
+        "more. Files may have been put back."
     )
     assert (notice.topic, notice.restores) == (Topic.INTERRUPTION, True)
 

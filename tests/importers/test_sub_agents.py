@@ -86,8 +86,11 @@ def test_what_claude_code_keeps_beside_sub_agents_logs_is_imported_with_them(
     assert [agent.id for step in second.steps for agent in step.agents] == ["y"]
 
 
-def _kimi(folder: Path) -> list[Path]:
-    """The files of a session of kimi-cli's with a sub-agent, whose own log says no more of it."""
+def _kimi(folder: Path, later: float = 0) -> list[Path]:
+    """The files of a session of kimi-cli's with a sub-agent, whose own log says no more of it.
+
+    `later`, in seconds: no two sessions have rows of one moment, unless one copied the other.
+    """
     given = json.dumps({"description": "look", "prompt": "p"})
     own = [wired("TurnBegin", user_input="p"), asked("c2", '{"command": "ls"}'), came("c2", "x")]
     own += [wired("StepBegin", n=2), spent(7, 2)]
@@ -97,7 +100,8 @@ def _kimi(folder: Path) -> list[Path]:
     files = {folder / "s1" / "wire.jsonl": main, folder / "s1/subagents/a1/wire.jsonl": own}
     for path, held in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(written(*held))
+        rows = ({**row, "timestamp": row["timestamp"] + later} for row in held)
+        path.write_text(written(*rows))
     return list(files)
 
 
@@ -122,7 +126,7 @@ def test_a_sub_agents_log_that_only_its_folder_tells_of_is_none_of_the_session(
 
 
 def test_such_logs_of_several_sessions_stay_apart(tmp_path: Path) -> None:
-    files = [*_kimi(tmp_path / "h"), *_kimi(tmp_path / "i" / "s2")]
+    files = [*_kimi(tmp_path / "h"), *_kimi(tmp_path / "i" / "s2", later=60)]
     run = read_run(import_transcripts(files, tmp_path / "mine"))
 
     assert len(run.transcripts) == 4

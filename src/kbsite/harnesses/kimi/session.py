@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.form import Format
+from kbsite.harnesses.form import Format, Held
 from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.calls import Calls
@@ -60,11 +60,32 @@ _MESSAGE_ENDS = {
 """Rows after which no part of the agent's last call can come."""
 
 
+_COPIED = (
+    "Copied from another session, where these rows are shown and counted: what follows them there "
+    "is no part of this one."
+)
+
+
+def together(files: Sequence[Held]) -> Iterator[Event]:
+    """What all files of a transcript say: a session that was forked, or gone back in, is copied."""
+    told: set[int] = set()
+    several = sum(not _reader(file.name).agent for file in files) > 1
+    for file in files:
+        reader = _reader(file.name)
+        reader.told = told if several and not reader.agent else None
+        yield from reader.events(file.lines())
+        told |= reader.own
+
+
 def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of a session log."""
+    return _reader(file).events(source_lines)
+
+
+def _reader(file: str) -> _Reader:
     found = _PATH.search(file)
     session, agent = found.groups("") if found else ("", "")
-    return _Reader(file, session, agent).events(source_lines)
+    return _Reader(file, session, agent)
 
 
 class _Reader(Struct):
@@ -80,6 +101,11 @@ class _Reader(Struct):
     broken: set[str] = field(default_factory=set)
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The agents and calls that started commands in the background, by what those are called."""
+    told: Set[int] | None = None
+    """The rows that other sessions told, by their digests; None where there are no others."""
+    own: set[int] = field(default_factory=set)
+    copies: bool = False
+    """Whether the last row was one of those."""
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         begun = not self.agent
@@ -90,8 +116,24 @@ class _Reader(Struct):
                 if not begun:
                     begun = True
                     yield row.event(AgentStart, child=self.agent, repeats=True)
-                yield from self._row(row.of(self.agent, timestamp(row.value.get("timestamp"))))
+                yield from self._first(row.of(self.agent, timestamp(row.value.get("timestamp"))))
         yield from self._noted(self.calls.rest())
+
+    def _first(self, row: Row) -> Iterator[Event]:
+        """A row, unless another session told it."""
+        copied = False
+        if self.told is not None and "timestamp" in row.value:
+            digest = hash(row.raw)
+            copied = digest in self.told
+            self.own.add(digest)
+        if not copied:
+            self.copies = False
+            yield from self._row(row)
+            return
+        if not self.copies:
+            yield row.notice(Topic.NOTE, _COPIED)
+        self.copies = True
+        yield row.trace("copied")
 
     def _row(self, row: Row) -> Iterator[Event]:
         message = row.value.get("message")
@@ -339,5 +381,6 @@ FORMAT = Format(
     parse=parse,
     recognises=recognises,
     stored_as="session",
+    together=together,
     sub_agents=r"subagents/[^/]+/wire\.jsonl",
 )
