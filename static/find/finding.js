@@ -1,7 +1,7 @@
 // Find: one search over all text, also what is folded, not loaded, or on a page of its own.
 "use strict";
 
-kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
+kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
   const rest = window.requestIdleCallback ?? setTimeout;
   const query = document.getElementById("query");
   const regex = document.getElementById("regex");
@@ -156,8 +156,25 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     away = own < 0;
     hit = away ? hits.findLastIndex(({ order }) => order < place) : own;
     if (away) return;
+    const nth = stoodAt(step.id);
+    if (hits[own + nth]?.order === place) hit += nth;
     await texts.expand(step);
-    if (mine === searches) mark(step, 0, true);
+    if (mine === searches) mark(step, hits[hit].nth, true);
+  }
+
+  // Which of the hits in his step the reader stood at before the page was loaded anew; the address
+  // names the step alone.
+  const STOOD = `hit:${location.pathname}`;
+  const { href } = location;
+  window.addEventListener("pagehide", () => {
+    const { anchor, nth } = (!away && hits[hit]) || {};
+    kept.set("sessionStorage", STOOD, JSON.stringify([location.href, anchor, nth]));
+  });
+
+  function stoodAt(step) {
+    const [of, anchor, nth] = JSON.parse(kept.get("sessionStorage", STOOD) ?? "[]");
+    kept.set("sessionStorage", STOOD, "[]"); // once
+    return of === href && anchor === step ? nth : 0;
   }
 
   async function toHit(number) {

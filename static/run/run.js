@@ -82,7 +82,7 @@
     const keys = kbsite.hands(parts, places, address, filters, choices);
     for (const key of LATER) keys[key] = () => found().then(() => there && keys[key]?.());
     run = {
-      parts, places, address, keys, guides, read: pages.read,
+      parts, places, address, keys, guides, kept, read: pages.read,
       get late() { return recalled; }, // whether fields may be filled before find.js is there
     };
   }

@@ -91,8 +91,17 @@ def test_a_hit_within_a_long_text_is_there_again_after_a_reload(open_run: Open) 
     expect(page.locator("#found")).to_have_text("1 of 1")
     page.wait_for_function(f"() => Math.abs({HIT} - {before}) < 40")
     page.wait_for_timeout(900)
-
     assert abs(page.evaluate(HIT) - before) < 40
+    find(page, "needle-023")
+    expect(page.locator("#found")).to_have_text("1 of 100")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_have_text("3 of 100")
+    page.reload()
+    expect(page.locator("#found")).to_have_text("3 of 100")
+    page.keyboard.press("n")
+
+    expect(page.locator("#found")).to_have_text("4 of 100")
 
 
 def test_what_was_unfolded_to_show_a_hit_is_so_after_a_reload(open_run: Open) -> None:
