@@ -364,6 +364,16 @@ def test_a_text_of_a_problem_that_is_no_utf8_or_too_long(
     assert found(folder) == {("error", name, None, None)}
 
 
+def test_a_problem_that_nobody_is_graded_by_needs_a_title_and_a_statement(tmp_path: Path) -> None:
+    """As of a team that brings scores of its own: `check --strict` has nothing to fail on."""
+    folder = tmp_path / "problems" / "csv-sum"
+    folder.mkdir(parents=True)
+    (folder / "problem.yaml").write_text("title: Sums of columns\n")
+    (folder / "prompt.md").write_text("Sum it.\n")
+
+    assert found(folder) == set()
+
+
 def test_the_files_of_a_problem(tmp_path: Path, make_problem: MakeProblem) -> None:
     folder = make_problem(tmp_path / "problems", "Soft Max")
     (folder / "prompt.md").unlink()

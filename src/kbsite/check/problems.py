@@ -44,25 +44,21 @@ def problem_findings(folder: Path) -> Iterator[Finding]:
         return
     if is_problem(folder):
         yield from not_read(folder, refused)
-    yield from _missing(folder)
+    if not (folder / PROMPT).is_file():
+        message = "missing; expected the statement as the agent gets it"
+        yield Finding(Severity.ERROR, str(folder / PROMPT), message)
     try:
         stored = read_problem(folder)
     except InvalidFileError as error:
         yield from as_findings(error)
         return
+    if is_to_be_graded(stored.problem) and not (folder / REFERENCE).is_file():
+        message = "missing; without it no solution can be graded"
+        yield Finding(Severity.WARNING, str(folder / REFERENCE), message)
     yield from _remarks(stored.problem, folder / PROBLEM)
     yield from _garbled(folder)
     if (folder / PROMPT).is_file() and not stored.prompt.strip():
         yield Finding(Severity.ERROR, str(folder / PROMPT), "empty; expected the statement")
-
-
-def _missing(folder: Path) -> Iterator[Finding]:
-    if not (folder / PROMPT).is_file():
-        message = "missing; expected the statement as the agent gets it"
-        yield Finding(Severity.ERROR, str(folder / PROMPT), message)
-    if not (folder / REFERENCE).is_file():
-        message = "missing; without it no solution can be graded"
-        yield Finding(Severity.WARNING, str(folder / REFERENCE), message)
 
 
 def _garbled(folder: Path) -> Iterator[Finding]:
