@@ -3,7 +3,8 @@
 A new detector is a module that fits Detector, and its name in DETECTORS; what compares runs with
 each other fits Comparison and stands in COMPARISONS. What they raise is of a kind in kinds.KINDS.
 
-A build looks at a run again only when its files, its problem, its eager floor or the code changed.
+A build looks at a run again only when its files, its problem, its eager floor, the metric of its
+board or the code changed.
 So a comparison never sees the runs together: it takes a small fingerprint of each, which is kept
 beside the site, and compares the fingerprints of all. Whatever it has to know of a run (problem,
 contender, when it started, score) stands in the fingerprint.
