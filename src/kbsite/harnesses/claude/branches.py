@@ -22,7 +22,7 @@ _MOST_ROWS = 50_000
 told."""
 
 _DELTA = "file-history-delta"
-_FILE_HISTORY = frozenset({"file-history-snapshot", _DELTA})
+_FILE_HISTORY = ("file-history-snapshot", _DELTA)
 
 
 class _Kind(Enum):
