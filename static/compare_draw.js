@@ -80,6 +80,16 @@ const draw = (() => {
     return [width, Math.max(1, Math.ceil(high / width))];
   }
 
+  // What a curve goes through: the best so far, and what adds up.
+  const best = (points) => points.reduce((line, { at, value, graded }) => {
+    const last = line.at(-1);
+    if (!graded && (!last || value > last[1])) line.push([at, value]);
+    return line;
+  }, []);
+
+  const sum = (points) =>
+    (points.length ? [[0, 0], ...points.map(({ at, value }) => [at, value])] : []);
+
   const scale = (high, from, to) => (value) =>
     Math.round((from + Math.min(1, Math.max(0, value / high)) * (to - from)) * 10) / 10;
 
@@ -212,7 +222,7 @@ const draw = (() => {
   }
 
   return {
-    element, unseen, clock, table, row, framed, step, letter, section, beside, sign, short, chart, diff,
+    element, unseen, clock, table, row, framed, step, letter, section, beside, sign, short, best, sum, chart, diff,
   };
 })();
 

@@ -8,7 +8,7 @@
 (() => {
   if (typeof draw === "undefined" || typeof lineDiff === "undefined") return; // the page says so
 
-  const { element, clock, table, row, framed, step, letter, section, beside, sign, short } = draw;
+  const { element, clock, table, row, framed, step, letter, section, beside, sign, short, best, sum } = draw;
   const MOST = 4;
   const LETTERS = ["A", "B", "C", "D"];
 
@@ -177,15 +177,6 @@
 
   // Curves ------------------------------------------------------------------------------------------
 
-  const best = (points) => points.reduce((line, { at, value, graded }) => {
-    const last = line.at(-1);
-    if (!graded && (!last || value > last[1])) line.push([at, value]);
-    return line;
-  }, []);
-
-  const sum = (points) =>
-    (points.length ? [[0, 0], ...points.map(({ at, value }) => [at, value])] : []);
-
   const KINDS = [
     ["score", "score, as the agent saw it", (run) => best(run.score), kbsite.figures.score],
     ["tokens", "tokens of the main agent's messages", (run) => sum(run.tokens), short],
@@ -268,11 +259,14 @@
 
   // The whole -----------------------------------------------------------------------------------------
 
-  function remarks(runs, unknown, lacks) {
+  function remarks(runs, lacks) {
     const problems = new Set(runs.map((run) => run.problem));
+    const tooMany = Math.max(0, asked().filter((key) => known.has(key)).length - MOST);
+    const unknown = asked().length - runs.length - tooMany;
     return [
       ...(lacks ? [NOT_LISTED] : []),
       ...(unknown ? [`${unknown} of the runs asked for cannot be compared here.`] : []),
+      ...(tooMany ? [`${MOST} runs are the most: ${tooMany} of those asked for ${tooMany === 1 ? "is" : "are"} left out.`] : []),
       ...(problems.size > 1 ? ["These runs are of different problems: their scores do not compare."] : []),
       ...(runs.length === 1 ? ["Choose one more run to compare this one with."] : []),
     ].join(" ");
@@ -310,7 +304,7 @@
     const loaded = await Promise.all(sought.map(load));
     if (turn !== turns) return;
     const runs = loaded.filter(Boolean).map((run, index) => ({ ...run, letter: LETTERS[index] }));
-    told.textContent = remarks(runs, asked().length - runs.length, lacks);
+    told.textContent = remarks(runs, lacks);
     const steps = () => stepByStep(runs, PHASES);
     const parts = runs.length < 2 ? [] : [tabs, facts, curves, solutions, steps];
     place.replaceChildren(...parts.map((part) => part(runs)));

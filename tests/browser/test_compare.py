@@ -266,6 +266,12 @@ def test_four_runs_are_the_most(open_page: Open) -> None:
     page.get_by_role("checkbox", name="choose claude · lost").uncheck()
     expect(free).to_be_enabled()
 
+    page = open_page(side_by_side("steady", "hasty", "lost", "nobody", HOSTILE_ID, "bare(1)!"))
+    told = page.locator("#told")
+    expect(told).to_contain_text("1 of the runs asked for cannot be compared here")
+    expect(told).to_contain_text("4 runs are the most: 1 of those asked for is left out.")
+    assert len(cells(page, "score")) == 4
+
 
 def test_a_place_in_the_page_keeps_the_comparison_as_it_is(open_page: Open) -> None:
     page = open_page(side_by_side("steady", "hasty"))
