@@ -395,6 +395,8 @@ SITE_RULES: list[tuple[dict[str, Any], str, str]] = [
     ({"id": "elsewhere"}, "error", "boards[0].id"),
     ({"title": ""}, "error", "boards[0].title"),
     ({"audit_threshold": 10}, "error", "boards[0].audit_threshold"),
+    ({"metric": " "}, "error", "boards[0].metric"),
+    ({"metric": "Peak-fraction"}, "error", "boards[0].metric"),
     ({"budget_seconds": -5}, "error", "boards[0].budget_seconds"),
     ({"hardware": "a b"}, "error", "boards[0].hardware"),
     ({"runs": ["demo", "lost"]}, "error", "boards[0].runs[1]"),

@@ -99,3 +99,11 @@ def test_a_board_of_other_folders_names_it_for_these(
     build(settings)
     assert "hardware can do" not in _page(settings, "runs", run.run.id)
     assert not [one for one in check([settings.path], settings) if "ceiling" in str(one)]
+
+
+def test_one_that_is_nearly_the_usual_one_is_asked_about(make: Make) -> None:
+    """It would take the ceiling away from a board that has one."""
+    settings = make(metric="peak fraction")
+    told = [str(one) for one in check([settings.path], settings)]
+
+    assert any("did you mean peak_fraction?" in line for line in told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import inf
@@ -15,7 +16,7 @@ from kbsite.check.remarks import Remarks
 from kbsite.check.runs import runs_findings
 from kbsite.engines import ENGINES
 from kbsite.errors import InputError
-from kbsite.model.config import BoardConfig
+from kbsite.model.config import SHARE, BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -111,6 +112,7 @@ def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
         remarks.error(f"{key}.id", f"/{board.id}/ is a page of the site itself; choose another id")
     if not board.title.strip():
         remarks.error(f"{key}.title", "empty; expected the board's name")
+    _metric(remarks, f"{key}.metric", board)
     if not 0 <= board.audit_threshold <= (1 if board.in_shares else inf):
         most = "0 to 1, as scores are" if board.in_shares else "0 or more"
         message = f"expected {most}, got {board.audit_threshold}"
@@ -120,6 +122,15 @@ def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
         remarks.error(f"{key}.budget_seconds", message)
     if board.hardware is not None and not is_slug(board.hardware):
         remarks.error(f"{key}.hardware", f"{SLUG_RULE}, got {board.hardware!r}")
+
+
+def _metric(remarks: Remarks, key: str, board: BoardConfig) -> None:
+    """Say where a metric is none, or only nearly the one that has a ceiling."""
+    plain = re.sub(r"[\W_]+", "_", board.metric.strip().lower())
+    if not plain.strip("_"):
+        remarks.error(key, "empty; expected what the score is")
+    elif plain == SHARE and not board.in_shares:
+        remarks.error(key, f"did you mean {SHARE}? {board.metric!r} is held against no ceiling")
 
 
 def _folder_remarks(remarks: Remarks, key: str, board: BoardConfig, held: list[Path]) -> None:
