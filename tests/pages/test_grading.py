@@ -180,7 +180,8 @@ def test_a_problem_of_latency_tells_the_time_against_the_library_floor(
     made = read_problem(make_problem(settings.problems, "softmax", regime="latency"))
     floor = {"kind": "library", "problem": "softmax", "ms": 4.0, "peak_fraction": 0.01}
     make_floors(settings.runs / "demo", floor)
-    run = make_run(settings.runs / "demo", metrics=passed(), problem_hash=made.hash)
+    metrics = passed() | {"problem_hash": made.hash}
+    run = make_run(settings.runs / "demo", metrics=metrics, problem_hash=made.hash)
     out = build(settings).out
     text = text_of(html5lib.parse(
         (out / "runs" / run.name / "index.html").read_text("utf-8"), namespaceHTMLElements=False
@@ -200,7 +201,8 @@ def test_a_board_shows_times_where_a_problem_is_one_of_latency(
         for board, who, ms in (("demo", "claude", 2.0), ("floors", "floor", 5.0)):
             make_run(
                 settings.runs / board, harness=who, model="library", problem=name,
-                problem_hash=hashed, metrics=plain(grade(ms).metrics),
+                problem_hash=hashed,
+                metrics=plain(grade(ms).metrics) | {"problem_hash": hashed},
             )  # fmt: skip
     grid = html5lib.parse(
         (build(settings).out / "demo/index.html").read_text("utf-8"), namespaceHTMLElements=False

@@ -78,7 +78,7 @@ def calls(path: Path) -> dict[str, Call]:
     found: dict[str, Call] = {}
     for at, block, row in blocks(path):
         if block.get("type") == "tool_use":
-            asks = block["name"] == "AskUserQuestion"
+            asks = block["name"] in ("AskUserQuestion", "ExitPlanMode")
             found.setdefault(block["id"], Call(at, bool(row.get("isSidechain")), asks))
         known = found.get(block.get("tool_use_id", ""))
         if block.get("type") == "tool_result" and known and known.end is None:
