@@ -72,8 +72,7 @@ class Branches(Struct):
         """A notice, if the conversation goes on from an earlier row with this one."""
         own = row.text("uuid")
         name, number = hash(own), len(self.nodes)
-        if row.value.get("type") in _FILE_HISTORY and _keeps_files(row):
-            self.keeps_files = True
+        self.keeps_files = self.keeps_files or _keeps_files(row)
         if row.agent or not own or name in self.numbers or self._is_full(number):
             return None
         parent = row.text("parentUuid") or row.text("logicalParentUuid")
@@ -142,6 +141,9 @@ def _is_heard(node: _Node) -> bool:
 
 
 def _keeps_files(row: Row) -> bool:
+    """Whether a row tells of copies of files."""
+    if row.value.get("type") not in _FILE_HISTORY:
+        return False
     kept = mapping(mapping(row.value.get("snapshot")).get("trackedFileBackups"))
     return bool(kept) or row.value.get("type") == _DELTA
 
