@@ -61,6 +61,20 @@ def total(usages: Iterable[Usage]) -> Usage:
     )
 
 
+def without(whole: Usage, part: Usage) -> Usage:
+    """What is left of a count where a part of it is counted elsewhere, kind by kind.
+
+    Never below 0; a kind that the whole does not tell stays None.
+    """
+    return Usage(
+        input=_less(whole.input, part.input),
+        cache_read=_less(whole.cache_read, part.cache_read),
+        cache_write=_less(whole.cache_write, part.cache_write),
+        output=_less(whole.output, part.output),
+        reasoning=_less(whole.reasoning, part.reasoning),
+    )
+
+
 def of_run(told: Usage, counted: Usage) -> Usage:
     """What is said of a run's tokens: what its transcript tells, else what was counted.
 
@@ -74,6 +88,10 @@ def of_run(told: Usage, counted: Usage) -> Usage:
     kinds = (one.name for one in fields(told))
     made_up = [one for one in kinds if getattr(told, one) == 0 and getattr(counted, one) is None]
     return replace(told, **dict.fromkeys(made_up)) if made_up else told
+
+
+def _less(whole: int | None, part: int | None) -> int | None:
+    return None if whole is None else max(0, whole - (part or 0))
 
 
 def _sum(values: list[int | None]) -> int | None:

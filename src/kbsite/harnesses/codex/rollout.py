@@ -25,6 +25,7 @@ from kbsite.model.event import (
     Source,
     Topic,
 )
+from kbsite.model.usage import without
 
 _INHERITED = "It starts with a copy of what the agent that started it had seen."
 
@@ -197,5 +198,5 @@ def _response_usage(thread: Thread, row: Row) -> list[Event]:
     own = happenings.message(thread, row, counts, response)
     held = mapping(row.value.get("thread_token_usage"))
     if thread.segment.base is None and held:
-        thread.segment.base = segments.less(usage(held), usage(counts))
+        thread.segment.base = without(usage(held), usage(counts))
     return [*own, *happenings.total(thread, row, held)] or [row.trace]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kbsite.harnesses.lines import count, mapping, text
 from kbsite.model.event import Topic
-from kbsite.model.usage import Usage
+from kbsite.model.usage import Usage, without
 
 _ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _FILE = re.compile(rf"(?:.*/)?rollout-[^/]*?({_ID})(?:_{_ID})?\.jsonl", re.DOTALL)
@@ -33,7 +33,7 @@ class Segment(Struct):
         """What of a count of the thread was used in this file; None where that is not known."""
         if not self.within:
             return held
-        return None if self.base is None else less(held, self.base)
+        return None if self.base is None else without(held, self.base)
 
 
 def threads(files: Iterable[str]) -> frozenset[str]:
@@ -59,18 +59,3 @@ def told(meta: Mapping[str, object]) -> tuple[Topic, str]:
         f"The session was taken back to before its row{till}, and goes on from there: the model "
         "sees nothing of what stands in an earlier file from that row on. Files stay as they are."
     )
-
-
-def less(held: Usage, base: Usage) -> Usage:
-    """A count without an earlier one that it includes."""
-    return Usage(
-        input=_left(held.input, base.input),
-        cache_read=_left(held.cache_read, base.cache_read),
-        cache_write=_left(held.cache_write, base.cache_write),
-        output=_left(held.output, base.output),
-        reasoning=_left(held.reasoning, base.reasoning),
-    )
-
-
-def _left(held: int | None, base: int | None) -> int | None:
-    return None if held is None else max(0, held - (base or 0))

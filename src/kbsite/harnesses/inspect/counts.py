@@ -25,21 +25,6 @@ def of_call(told: Mapping[str, object]) -> tuple[Usage, float | None]:
     return _usage(told), _cost(told)
 
 
-def without(whole: Usage, parts: Usage) -> Usage:
-    """What is left of a count when parts of it are counted elsewhere."""
-    return Usage(
-        input=_less(whole.input, parts.input),
-        cache_read=_less(whole.cache_read, parts.cache_read),
-        cache_write=_less(whole.cache_write, parts.cache_write),
-        output=_less(whole.output, parts.output),
-        reasoning=_less(whole.reasoning, parts.reasoning),
-    )
-
-
-def _less(whole: int | None, part: int | None) -> int | None:
-    return None if whole is None else max(whole - (part or 0), 0)
-
-
 def _cost(told: Mapping[str, object]) -> float | None:
     value = number(told.get("total_cost"))
     return None if value is None or value < 0 else value

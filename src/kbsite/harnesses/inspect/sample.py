@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.inspect.agents import ATTEMPT, BESIDE, SubAgent, sub_agents
 from kbsite.harnesses.inspect.calls import Answer, Calls, Sent, ended, tokens
-from kbsite.harnesses.inspect.counts import cost, usage, without
+from kbsite.harnesses.inspect.counts import cost, usage
 from kbsite.harnesses.inspect.heard import Heard
 from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message
 from kbsite.harnesses.inspect.moments import Moments, Turn, in_order
@@ -37,7 +37,7 @@ from kbsite.model.event import (
     Topic,
     Trace,
 )
-from kbsite.model.usage import Usage, total
+from kbsite.model.usage import Usage, total, without
 
 Held = Mapping[str, object]
 NextRow = Callable[[Held, str], Row]
