@@ -124,7 +124,7 @@ def _counted(settings: Settings) -> dict[str, object]:
     home = html5lib.parse((out / "index.html").read_text("utf-8"), namespaceHTMLElements=False)
     return {
         "boards": [one.config.id for one in site.boards],
-        "board": (board(site).attempts, board(site).audits_due, board(site).best),
+        "board": (board(site).run_count, board(site).audits_due, board(site).best),
         "rows": [row.contender for row in board(site).rows],
         "runs": [one["id"] for one in json.loads((out / "data/runs.json").read_text())["runs"]],
         "explored": explored.count('"run"'),
