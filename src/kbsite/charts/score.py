@@ -177,9 +177,8 @@ def _of_whole(trajectory: Trajectory, plot: _Plot) -> str:
 
     Sub-agents have tokens of their own, and not every CLI tells what each message took.
     """
-    usage = trajectory.signs.usage
     own = max((point.tokens or 0 for point in plot.points), default=0)
-    whole = (usage.sent or 0) + (usage.output or 0)
+    whole = trajectory.signs.usage.tokens
     told = amount(own)
     return told if whole <= own or amount(whole) == told else f"{told} of {amount(whole)}"
 

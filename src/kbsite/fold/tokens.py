@@ -159,7 +159,7 @@ class Ledger(Struct):
         for use in self._cumulative():
             first = use.agent, self._origin(use)
             held = found.get(first)
-            if held is None or _size(use.usage) > _size(held.usage):
+            if held is None or use.usage.tokens > held.usage.tokens:
                 found[first] = use
         return list(found.values())
 
@@ -220,11 +220,7 @@ def _largest(files: Mapping[str, TokenUse]) -> TokenUse:
 
     A session that was taken up again goes on in another file, whose count holds the earlier one.
     """
-    return max(files.values(), key=lambda use: _size(use.usage))
-
-
-def _size(usage: Usage) -> int:
-    return (usage.sent or 0) + (usage.output or 0)
+    return max(files.values(), key=lambda use: use.usage.tokens)
 
 
 def _exceeds(one: Usage, other: Usage) -> bool:

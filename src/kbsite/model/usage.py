@@ -38,6 +38,11 @@ class Usage:
         return (held or 0) + (read or 0) + (written or 0)
 
     @property
+    def tokens(self) -> int:
+        """All tokens, sent and generated, as far as they are known."""
+        return (self.sent or 0) + (self.output or 0)
+
+    @property
     def known(self) -> bool:
         """Whether the CLI told anything at all."""
         return self != NOTHING

@@ -48,7 +48,7 @@ class Axes(Struct):
         before = self.tokens
         begins, ends = times(item)
         for step in _steps(item):
-            self.tokens += (step.usage.sent or 0) + (step.usage.output or 0)
+            self.tokens += step.usage.tokens
         self.seconds = max(self.seconds, ends or 0.0)
         if item.pause > 0 and begins is not None:
             self._pauses.setdefault(lane, []).append((begins - item.pause, begins))

@@ -84,7 +84,7 @@ def minimap(parts: Sequence[Part], quoted: Mapping[str, str], usage: Usage) -> M
     columns = min(COLUMNS, count)
     named: dict[str, tuple[str, str]] = {"": (MAIN, "")}
     marks: dict[str, dict[int, tuple[int, Mark]]] = {}
-    axes = Axes(whole=_all(usage))
+    axes = Axes(whole=usage.tokens)
     placed = ((part, item) for part in parts for item in part.items)
     for index, (part, item) in enumerate(placed):
         if item.opens is not None:
@@ -106,10 +106,6 @@ def minimap(parts: Sequence[Part], quoted: Mapping[str, str], usage: Usage) -> M
         title = titles.get(agent, "sub-agent")
         lanes.append(Lane(title, top, held, _links(held, top), _drawn(held, top), *on_axes))
     return Minimap(columns, TICKS + LANE * len(lanes), count, tuple(lanes), axes)
-
-
-def _all(usage: Usage) -> int:
-    return (usage.sent or 0) + (usage.output or 0)
 
 
 def _links(marks: Sequence[Mark], top: int) -> Markup:
