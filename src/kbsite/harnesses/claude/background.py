@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.harnesses.latest import remember
 from kbsite.harnesses.lines import mapping, text
 from kbsite.model.event import Event, ToolResult
 
@@ -46,9 +47,7 @@ class Background(Struct):
 
     def _start(self, result: ToolResult) -> None:
         if found := _STARTED.match(result.output):
-            if len(self.calls) >= _MOST:
-                self.calls.pop(next(iter(self.calls)))
-            self.calls[result.agent, found[1]] = result.call_id
+            remember(self.calls, (result.agent, found[1]), result.call_id, _MOST)
 
 
 def _asked(rich: Mapping[str, object]) -> str:

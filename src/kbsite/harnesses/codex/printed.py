@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.codex import calls
 from kbsite.harnesses.codex.content import blocks, images, joined
-from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.codex.outputs import failed
 from kbsite.harnesses.codex.thread import Row, place
 from kbsite.harnesses.codex.tokens import usage
+from kbsite.harnesses.latest import remember
 from kbsite.harnesses.lines import Line, Record, dump, integer, mapping, records, sequence, text
 from kbsite.model.event import (
     UNTOLD,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kbsite.harnesses.codex.calls import about_running
-from kbsite.harnesses.codex.latest import remember
+from kbsite.harnesses.latest import remember
 from kbsite.harnesses.lines import mapping, text
 from kbsite.model.event import ToolCall, ToolResult
 

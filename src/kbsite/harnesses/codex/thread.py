@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.codex.content import Block
 from kbsite.harnesses.codex.history import History
-from kbsite.harnesses.codex.latest import remember
 from kbsite.harnesses.codex.records import Record
 from kbsite.harnesses.codex.reviews import Reviews
 from kbsite.harnesses.codex.running import Running
 from kbsite.harnesses.codex.segments import Segment
 from kbsite.harnesses.codex.window import Cell, Echoes
+from kbsite.harnesses.latest import remember
 from kbsite.harnesses.lines import Line, dump, text, written
 from kbsite.model.event import (
     AgentStart,

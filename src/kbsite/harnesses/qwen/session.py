@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.google_parts import Answer, Speech, part_events, tokens
+from kbsite.harnesses.latest import remember
 from kbsite.harnesses.lines import Line, count, mapping, number, text, timestamp
 from kbsite.harnesses.qwen.results import result, told
 from kbsite.harnesses.qwen.vocabulary import (
@@ -99,9 +100,8 @@ class _Reader(Struct):
         yield from self._session(row)
         yield from row.told(self._row(row, kind), kind)
         self.last = row.place.line
-        if len(self.lines) >= _KEPT:
-            self.lines.pop(next(iter(self.lines)))
-        self.lines.setdefault(hash(row.text("uuid")), self.last)
+        if (name := hash(row.text("uuid"))) not in self.lines:
+            remember(self.lines, name, self.last, _KEPT)
 
     def note(self, row: Row) -> Iterator[Event]:
         """The events of the note beside a sub-agent's file: which call started it."""
