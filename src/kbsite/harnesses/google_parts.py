@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 
-from kbsite.harnesses.lines import count, dump, mapping, sequence, text
+from kbsite.harnesses.lines import count, dump, integer, mapping, sequence, text
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, Message, Notice, Role, Thought, ToolKind, Topic
 from kbsite.model.usage import Usage
@@ -19,6 +19,8 @@ ENDED = {"success": False, "error": True, "cancelled": True}
 TRAILER = 400
 """Signs at the end of a command's output within which a CLI writes how it ended."""
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
+_LIMIT = 1_000_000_000
+"""An exit code beyond it is none."""
 
 
 class Speech(Struct, frozen=True):
@@ -107,6 +109,12 @@ def told_exit_code(trailer: str) -> int | None:
     """The exit code that a CLI wrote below a command's own output, which may say the same."""
     codes = _EXIT.findall(trailer)
     return int(codes[-1]) if codes else None
+
+
+def exit_code(value: object) -> int | None:
+    """A number that a process ended with; None if it is none."""
+    code = integer(value)
+    return code if code is not None and abs(code) < _LIMIT else None
 
 
 def tokens(told: Mapping[str, object], keys: tuple[str, str, str, str, str]) -> Usage:

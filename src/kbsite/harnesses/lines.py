@@ -36,8 +36,6 @@ _BEGINNING = 100_000
 _AT_ONCE = 1 << 20
 _OPENS = 16
 """Bytes that a line which opens a document has at most, byte order mark and line end included."""
-_LARGEST_CODE = 1_000_000_000
-"""An exit code beyond it is none."""
 _EXACT = 2**53
 """Counts beyond it are no counts, and no JSON reader agrees on them."""
 
@@ -299,12 +297,6 @@ def count(value: object) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value < _EXACT else None
-
-
-def exit_code(value: object) -> int | None:
-    """`value` as what a process ended with, below 0 where a signal ended it; None if it is none."""
-    code = integer(value)
-    return code if code is not None and abs(code) < _LARGEST_CODE else None
 
 
 def number(value: object) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.atif.vocabulary import kind
-from kbsite.harnesses.lines import dump, exit_code, mapping, sequence, text
+from kbsite.harnesses.lines import dump, integer, mapping, sequence, text
 from kbsite.harnesses.rows import Row
 from kbsite.harnesses.tools import arguments
 from kbsite.model.event import (
@@ -124,7 +124,7 @@ def _result(row: Row, result: Held, extra: Held) -> ToolResult:
         output=output,
         images=images,
         is_error=failed if isinstance(failed, bool) else None,
-        exit_code=exit_code(code),
+        exit_code=integer(code),
         recorded={**extra, **own} or "",
     )
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.cursor.vocabulary import KINDS, SUFFIX
-from kbsite.harnesses.lines import dump, exit_code, mapping, number, text, timestamp
+from kbsite.harnesses.lines import dump, integer, mapping, number, text, timestamp
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Edit, Event, ToolCall, ToolKind, ToolResult
 
@@ -121,7 +121,7 @@ def _result(row: Row, told: _Told, call_id: str) -> ToolResult:
         call_id=call_id,
         output=output,
         is_error=outcome != "success" if outcome else None,
-        exit_code=exit_code(body.get("exitCode")),
+        exit_code=integer(body.get("exitCode")),
         seconds=_seconds(row, body),
         recorded=_recorded(told, body, outcome, key),
     )

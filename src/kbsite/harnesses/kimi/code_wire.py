@@ -21,7 +21,7 @@ from kbsite.harnesses.kimi.code_counts import Counts
 from kbsite.harnesses.kimi.code_table import QUIET_ENDS, TRACES
 from kbsite.harnesses.kimi.notes import retried
 from kbsite.harnesses.kimi.vocabulary import called
-from kbsite.harnesses.lines import Line, count, exit_code, mapping, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, count, integer, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     Event,
@@ -231,7 +231,7 @@ class _Reader(Struct):
             yield ToolResult(
                 call_id=call_id,
                 output="",
-                exit_code=exit_code(info.get("exitCode")),
+                exit_code=integer(info.get("exitCode")),
                 late=True,
                 recorded={"outputTail": printed} if printed else "",
                 **row.where(),

@@ -22,7 +22,7 @@ from kbsite.harnesses.kimi.notes import btw, notification, retried
 from kbsite.harnesses.lines import (
     Line,
     count,
-    exit_code,
+    integer,
     mapping,
     number,
     sequence,
@@ -269,7 +269,7 @@ class _Reader(Struct):
         yield notification(row, payload)
         told = mapping(payload.get("payload"))
         agent, call_id = self.tasks.get(text(told.get("task_id")), ("", ""))
-        code = exit_code(told.get("exit_code"))
+        code = integer(told.get("exit_code"))
         if call_id and code is not None:
             place = replace(row, agent=agent).where()
             yield ToolResult(call_id=call_id, output="", exit_code=code, late=True, **place)

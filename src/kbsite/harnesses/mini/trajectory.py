@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import field
 
-from kbsite.harnesses.lines import Line, dump, exit_code, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, dump, integer, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.mini.answers import KINDS, answer, commands, contents, spent, words
 from kbsite.harnesses.rows import Ordinals, Row
 from kbsite.model.event import (
@@ -212,7 +212,7 @@ def _exit_code(extra: Mapping[str, object], output: str) -> int | None:
     code = extra.get("returncode")
     if code is None and (found := _CODE.match(output)):
         code = int(found[1])
-    return None if code == _NO_END else exit_code(code)
+    return None if code == _NO_END else integer(code)
 
 
 def _end(row: Row, extra: Mapping[str, object]) -> Iterator[Event]:

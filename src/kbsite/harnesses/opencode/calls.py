@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kbsite.harnesses import tools
-from kbsite.harnesses.lines import dump, exit_code, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.lines import dump, integer, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.opencode.row import Row
 from kbsite.harnesses.pictures import picture_at
 from kbsite.harnesses.rows import STILL_RUNS
@@ -121,7 +121,7 @@ def _result(part: Mapping[str, object], state: Mapping[str, object], row: Row) -
         call_id=text(part.get("callID")),
         output=output,
         is_error=failed,
-        exit_code=exit_code(metadata.get("exit", metadata.get("exitCode"))),
+        exit_code=integer(metadata.get("exit", metadata.get("exitCode"))),
         seconds=None if start is None or end is None or end < start else (end - start) / 1000,
         images=tuple(found for file in files if (found := image(file))),
         recorded=_recorded(state, metadata, output, files),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kbsite.harnesses.google_parts import ENDED, TRAILER, Answer, told_exit_code
-from kbsite.harnesses.lines import dump, exit_code, mapping, number, sequence, text
+from kbsite.harnesses.google_parts import ENDED, TRAILER, Answer, exit_code, told_exit_code
+from kbsite.harnesses.lines import dump, mapping, number, sequence, text
 from kbsite.harnesses.qwen.vocabulary import SHELL
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import ToolResult
