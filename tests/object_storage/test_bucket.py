@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,11 +105,15 @@ def test_objects_of_google_are_listed_with_their_generation() -> None:
 def _silent(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
     """A service that takes connections; botocore asks as often as it does by itself."""
     made = Silent(storage.name)
-    threading.Thread(target=made.serve, daemon=True).start()
+    serving = threading.Thread(target=made.serve, daemon=True)
+    serving.start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", made.address)
     monkeypatch.delenv("AWS_MAX_ATTEMPTS")
     monkeypatch.setattr(S3FileSystem, "read_timeout", 0.3)
     yield made
+    with suppress(OSError):
+        made.server.shutdown(socket.SHUT_RDWR)  # it wakes who waits for the next
+    serving.join()
     made.server.close()
 
 
@@ -127,14 +131,13 @@ class Silent:
         return f"http://127.0.0.1:{self.server.getsockname()[1]}"
 
     def serve(self) -> None:
-        held = []
-        with suppress(OSError):
+        with suppress(OSError), ExitStack() as held:
             while True:
-                held.append(self.server.accept()[0])
+                asking = held.enter_context(self.server.accept()[0])
                 self.asked += 1
                 if self.asked > self.silences:
-                    held[-1].recv(10_000)
-                    held[-1].sendall(_NOTHING)
+                    asking.recv(10_000)
+                    asking.sendall(_NOTHING)
 
 
 _LISTED = b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"

@@ -109,13 +109,7 @@ def test_that_too_many_are_connected_is_told_in_a_line_and_who_comes_later_is_an
 ) -> None:
     build(settings)
     with started(settings.path.parent) as process, ExitStack() as open_ones:
-        assert process.stdout
-        address = process.stdout.readline().strip()
-        held = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
-        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (held + 8, held + 8))
-        place = urlsplit(address).hostname, urlsplit(address).port
-        for _ in range(40):
-            open_ones.enter_context(socket.create_connection(place, timeout=PATIENCE))
+        address = _crowded(process, open_ones)
         # It tries again after a second.
         time.sleep(2.5)
         open_ones.close()
@@ -127,6 +121,43 @@ def test_that_too_many_are_connected_is_told_in_a_line_and_who_comes_later_is_an
     assert told.splitlines()[-1:] == [line for line in told.splitlines() if "connections" in line]
     assert "Too many open files" in told
     assert "Traceback" not in told
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has limits of others' processes")
+def test_who_ends_it_while_too_many_are_connected_is_told_nothing_of_them(
+    settings: Settings,
+) -> None:
+    """Whoever could not be taken in was a trace of his own, while an answer was still under way."""
+    build(settings)
+    with (settings.out / "large.bin").open("wb") as stream:
+        stream.truncate(64 << 20)
+    with started(settings.path.parent) as process, ExitStack() as open_ones:
+        _crowded(process, open_ones, b"GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(0.5)  # it tries again a second after it could not
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=PATIENCE)
+
+    assert process.returncode == 0
+    assert len(told.splitlines()) == 2
+    assert "Too many open files" in told
+
+
+def _crowded(process: subprocess.Popen[str], open_ones: ExitStack, first: bytes = b"") -> str:
+    """The address of a server to which more connect than it may take in; the first asks for
+    something, and reads no more than the beginning.
+    """
+    assert process.stdout
+    address = process.stdout.readline().strip()
+    place = urlsplit(address).hostname, urlsplit(address).port
+    asking = open_ones.enter_context(socket.create_connection(place, timeout=PATIENCE))
+    if first:
+        asking.sendall(first)
+        asking.recv(1)
+    held = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (held + 8, held + 8))
+    for _ in range(40):
+        open_ones.enter_context(socket.create_connection(place, timeout=PATIENCE))
+    return address
 
 
 def test_nohup_keeps_it_when_the_terminal_is_closed(settings: Settings) -> None:

@@ -76,7 +76,7 @@ class Serving:
             max_line_size=LONGEST_LINE, max_field_size=LONGEST_LINE,
         )  # fmt: skip
         await runner.setup()
-        asyncio.get_running_loop().set_exception_handler(_Crowd())
+        asyncio.get_running_loop().set_exception_handler(_Crowd(self._end))
         try:
             told.ready(await self._address(runner))
             async with contextlib.AsyncExitStack() as stack:
@@ -116,14 +116,18 @@ class Serving:
 class _Crowd:
     """Tells what goes wrong in the loop; that it can take in nobody else, in a line a minute.
 
-    Of that asyncio tells a trace for each that could wait, each second: thousands of lines.
+    Of that asyncio tells a trace for each that could wait, each second: thousands of lines. As many
+    say, once the server has ended, that it cannot listen again where it was to try so in a second.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, end: asyncio.Event) -> None:
+        self._end = end
         self._silent_until = 0.0
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
+        if self._end.is_set() and isinstance(error, ValueError) and "handle" in context:
+            return
         if "socket" not in context or not isinstance(error, OSError):
             loop.default_exception_handler(context)
         elif loop.time() >= self._silent_until:
