@@ -3,6 +3,7 @@
 
 kbsite.places = (parts) => {
   const SETTLED = 700; // milliseconds that parts may still come in
+  const AT_REST = 12; // pictures in which nothing moves any more, however long a slow machine draws one
   const GAP = 4; // pixels between the bars and what is gone to
   const REACH = 12; // pixels beside a mark of a chart that still mean it: marks are thin lines
 
@@ -31,12 +32,16 @@ kbsite.places = (parts) => {
   }));
 
   // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
-  function hold(place, top, until = performance.now() + SETTLED) {
+  function hold(place, top, until = performance.now() + SETTLED, still = 0) {
     cancelAnimationFrame(settling);
     const wanted = top ?? edge() + GAP;
     const off = place.getBoundingClientRect().top - wanted;
+    const before = scrollY;
     if (Math.abs(off) > 4) window.scrollBy(0, off);
-    if (performance.now() < until) settling = requestAnimationFrame(() => hold(place, top, until));
+    const rest = scrollY === before ? still + 1 : 0;
+    const gone = !place.getClientRects().length;
+    if (performance.now() >= until && (gone || rest >= AT_REST)) return;
+    settling = requestAnimationFrame(() => hold(place, top, until, rest));
   }
 
   function settle(place, top = null) {
