@@ -40,6 +40,19 @@ def test_what_only_looks_like_it_is_not_recognised(output: str) -> None:
     assert scores(output) == []
 
 
+@pytest.mark.parametrize(
+    "output",
+    ["=== RUN   TestSum\n--- PASS: TestSum (0.00s)\nPASS\nok  \texample.com/sum\t0.003s\n",
+     "PASS\nok  \texample.com/sum\t(cached)\n",
+     "PASS\r\nok  \texample.com/sum\t12.5s\r\n",
+     "PASS\ncoverage: 81.2% of statements\nok  \texample.com/sum\t0.003s\n",
+     "    --- SKIP: TestSum/gpu (0.00s)\nPASS\n"],
+)  # fmt: skip
+def test_what_go_test_says_of_its_tests_is_no_check_of_a_solution(output: str) -> None:
+    assert scores(output) == []
+    assert said(f"{output}PASS\n") == [(True, None)]
+
+
 def test_the_lines_of_one_benchmark_are_one_score() -> None:
     (score,) = scores(BENCHMARK.format("0.3842"))
     assert (score.kind, score.peak, score.text) == (

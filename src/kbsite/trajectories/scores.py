@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -32,6 +32,9 @@ _MARKS = ("PASS", "FAIL:", "peak_fraction", "RESULT:", "speedup")
 _BEGINNINGS = ("PASS", "FAIL:", "peak_fraction:", "shape=", "RESULT:", "speedup")
 """What these lines begin with: few others do, and that is asked sooner than they are matched."""
 _END = r"[ \t]*\Z"
+_GO_BEFORE = ("--- PASS: ", "--- SKIP: ")
+_GO_BEHIND = late(r"coverage: |ok[ \t]+\S+[ \t]+(?:\(cached\)|[0-9.]+s)")
+"""What stands beside the `PASS` of `go test`, which says nothing of a solution."""
 _LINE = late(
     rf"(?P<passed>PASS){_END}"
     r"|(?P<failed>FAIL:.*)"
@@ -82,10 +85,7 @@ class _Benchmark(Struct):
 
 def _scores(text: str) -> Iterator[Score]:
     held = _Benchmark()
-    for told in text.replace("\r", "\n").split("\n"):
-        match = _LINE.match(told) if told.startswith(_BEGINNINGS) else None
-        if match is None:
-            continue
+    for match in _recognised(text):
         name, line = match.lastgroup or "", match[0].strip()[:LONGEST]
         check = name in ("passed", "failed")
         # A benchmark prints its shapes, then its headline, then its judgement, each at most once.
@@ -99,6 +99,22 @@ def _scores(text: str) -> Iterator[Score]:
             setattr(held, name, line)
     if held.score:
         yield held.score
+
+
+def _recognised(text: str) -> Iterator[re.Match[str]]:
+    """The lines that a check or a benchmark prints."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, told in enumerate(lines):
+        match = _LINE.match(told) if told.startswith(_BEGINNINGS) else None
+        if match is not None and not (match["passed"] and _is_of_go(lines, number)):
+            yield match
+
+
+def _is_of_go(lines: Sequence[str], number: int) -> bool:
+    """Whether the `PASS` in a line is that of `go test`."""
+    before = lines[number - 1].lstrip() if number else ""
+    behind = lines[number + 1] if number + 1 < len(lines) else ""
+    return before.startswith(_GO_BEFORE) or _GO_BEHIND.match(behind) is not None
 
 
 def _begins(held: _Benchmark, name: str) -> bool:
