@@ -965,6 +965,22 @@ def test_compaction_is_told_once() -> None:
     assert only(Trace, found).type == "event_msg/context_compacted"
 
 
+def test_a_summary_that_the_model_wrote_as_a_message_stands_there_once() -> None:
+    summary = said("assistant", "Did it.\n")
+    compacted = row("compacted", message="It made a summary:\nDid it.", replacement_history=[])
+    notice = only(Notice, events(summary, compacted))
+    assert notice.topic is Topic.COMPACTION
+    assert notice.text == (
+        "The context was compacted: the model goes on with what it said last, after these words:"
+        "\n\nIt made a summary:"
+    )
+    # Without words around it, and where it is another summary.
+    bare = only(Notice, events(summary, row("compacted", message="Did it.")))
+    assert bare.text == "The context was compacted: the model goes on with what it said last."
+    other = only(Notice, events(summary, row("compacted", message="Another summary.")))
+    assert other.text == "Another summary."
+
+
 def test_compaction_that_only_an_event_tells_is_a_notice() -> None:
     assert only(Notice, events(event("context_compacted"))).topic is Topic.COMPACTION
 

@@ -107,8 +107,9 @@ def _enveloped(thread: Thread, row: Row) -> list[Event]:
             return _response_usage(thread, row)
         case "compacted":
             thread.compactions += 1
-            told = text(row.value.get("message")) or "The context was compacted."
-            return [row.notice(Topic.COMPACTION, told)]
+            return [
+                row.notice(Topic.COMPACTION, _compacted(thread, text(row.value.get("message"))))
+            ]
         case "inter_agent_communication":
             return responses.events(thread, "agent_message", row)
         case "world_state" | "inter_agent_communication_metadata" | "security_risk_score":
@@ -189,6 +190,15 @@ def _turn(thread: Thread, row: Row) -> Session:
         raw=row.raw,
         **row.place,
     )
+
+
+def _compacted(thread: Thread, told: str) -> str:
+    """What the model goes on with: its summary, unless that stands above as what it said last."""
+    if not thread.said or not told.rstrip().endswith(thread.said):
+        return told or "The context was compacted."
+    words = told.rstrip().removesuffix(thread.said).strip()
+    again = "The context was compacted: the model goes on with what it said last"
+    return f"{again}, after these words:\n\n{words}" if words else f"{again}."
 
 
 def _response_usage(thread: Thread, row: Row) -> list[Event]:

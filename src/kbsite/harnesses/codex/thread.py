@@ -92,6 +92,8 @@ class Thread:
         self.model = ""
         self.version = ""
         self.compactions = 0
+        self.said = ""
+        """What the model said last: where the context is compacted, its summary."""
         self.error: Mapping[str, object] = {}
         """The error that was told in this turn, which is the end of it."""
         self.history = History()
