@@ -153,6 +153,21 @@ def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
     assert "3.25 s" in text(html)
 
 
+def test_a_call_that_asks_how_a_command_ended_did_not_fail_with_it() -> None:
+    def shown_of(end_of: str) -> str:
+        told = ToolResult(
+            source=at(4), call_id="c", output="no", is_error=True, exit_code=2, end_of=end_of
+        )
+        return shown([call(3), told])[0]
+
+    asked = shown_of("c0")
+    assert "is-error" not in asked
+    assert "tone-bad>exit 2" in asked
+    assert "error" not in text(asked)
+    assert "is-error" in shown_of("")
+    assert "✗ error, exit 2" in text(shown_of(""))
+
+
 @pytest.mark.parametrize(
     ("seconds", "told", "slow"),
     [(59, None, False), (200, None, True), (200, 3.25, False), (1, 75.0, True)],

@@ -194,6 +194,11 @@ class ToolResult(Event, frozen=True, kw_only=True):
         """Whether there is anything to read in it."""
         return bool(self.output or self.recorded or self.images)
 
+    @property
+    def failed(self) -> bool:
+        """Whether its own call went wrong, and not a command that another one started."""
+        return not self.end_of and (bool(self.is_error) or bool(self.exit_code))
+
 
 class TokenUse(Event, frozen=True, kw_only=True):
     """A token count."""

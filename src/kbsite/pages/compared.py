@@ -232,7 +232,7 @@ def _phased(calls: Iterable[tuple[Phase, Step]]) -> list[_OfPhase]:
 def _called(step: Step) -> _Called:
     call, result = step.event, step.result
     assert isinstance(call, ToolCall)
-    failed = result is not None and (bool(result.is_error) or bool(result.exit_code))
+    failed = result is not None and result.failed
     told = (call.summary or call.tool)[: _LOOKED_AT * _FITS[0][0]]
     return _Called(step.anchor, call.tool_kind, told, step.elapsed, failed)
 

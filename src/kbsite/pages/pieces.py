@@ -201,10 +201,15 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
         number = len(held.images)
         pictures = number_of(number, "image") if number else "no output"
         return f"<p class=dim{place}>{pictures}{head}</p>"
-    body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
+    body = long(text, anchor, reading, coloured=True, failed=_went_wrong(held))
     unfolded = " open" if _is_short(text) else ""
     summary = f"<summary>{lines(text)}{head}</summary>"
     return f"<details{place}{unfolded}>{summary}{body}</details>"
+
+
+def _went_wrong(held: ToolResult) -> bool:
+    """Whether the CLI says so of the call itself; of a command that it asks of, the code does."""
+    return held.failed and bool(held.is_error)
 
 
 def _is_short(text: str) -> bool:
@@ -213,7 +218,7 @@ def _is_short(text: str) -> bool:
 
 def _echo(held: ToolResult, echo: Echo, place: str) -> str:
     """An output without the lines that the diff above it shows."""
-    tone = _FAILED if held.is_error else ""
+    tone = _FAILED if _went_wrong(held) else ""
     after = _pre(inner_terminal(echo.after), tone) if echo.after else ""
     told = f"lines {echo.first} to {echo.last} as changed above"
     return (
@@ -224,7 +229,7 @@ def _echo(held: ToolResult, echo: Echo, place: str) -> str:
 
 def _head(held: ToolResult) -> str:
     told = []
-    if held.is_error:
+    if _went_wrong(held):
         told.append(" <span class=tone-bad>✗ error</span>")
     if held.exit_code is not None:
         tone = "tone-bad" if held.exit_code else "tone-good"

@@ -79,7 +79,7 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
             return True
         if isinstance(event, Notice):
             return event.topic is Topic.ERROR
-        return result is not None and (bool(result.is_error) or bool(result.exit_code))
+        return result is not None and result.failed
 
     @property
     def edits(self) -> bool:

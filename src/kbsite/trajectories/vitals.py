@@ -89,8 +89,7 @@ class _Tally(Struct):
         if isinstance(event, ToolCall):
             self.calls[event.tool_kind] += 1
             # A command that outlived its call failed there, and not once more where that is told.
-            if result is not None and not result.end_of:
-                self.failed += bool(result.is_error or result.exit_code)
+            self.failed += result is not None and result.failed
         elif isinstance(event, Notice):
             self.retries += event.topic is Topic.RETRY
         if step.anchor in self.changed:

@@ -111,7 +111,7 @@ def _result(result: ToolResult | None, left: Left) -> Iterator[str]:
         yield "No result came back."
         return
     facts = [
-        "an error" if result.is_error else "",
+        "an error" if result.is_error and result.failed else "",
         "" if result.exit_code is None else f"exit code {result.exit_code}",
         "" if result.seconds is None else f"{figure(result.seconds, 3)} s",
         "" if result.output else "empty",
