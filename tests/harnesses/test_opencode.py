@@ -14,6 +14,7 @@ from kbsite.model.event import (
     Role,
     Session,
     Thought,
+    TokenUse,
     ToolCall,
     Topic,
     Trace,
@@ -173,10 +174,21 @@ def test_files_changed_in_a_turn_are_named_and_their_diffs_kept() -> None:
     assert json.loads(notice.raw) == diffs
 
 
-def test_a_compaction_is_a_notice() -> None:
-    notice = one(Notice, exported(user({"type": "compaction", "auto": True})))
+@pytest.mark.parametrize(("auto", "why"), [(True, "by opencode itself"), (False, "on request")])
+def test_the_context_is_compacted_when_its_summary_is_there(auto: bool, why: str) -> None:
+    asked = user({"type": "compaction", "auto": auto}, id="msg_1")
+    parts, over = (started(), said("All of it."), finished()), {"created": 1, "completed": 2}
+    events = exported(asked, assistant(*parts, id="msg_2", summary=True, time=over))
 
-    assert (notice.topic, "by opencode itself" in notice.text) == (Topic.COMPACTION, True)
+    told = [e for e in events if isinstance(e, Message | TokenUse | Notice)]
+    assert [type(event) for event in told] == [Notice, Message, TokenUse, Notice]
+    first, *_, last = of(Notice, events)
+    assert (first.topic, why in first.text) == (Topic.NOTE, True)
+    assert last.topic is Topic.COMPACTION
+    # One that was cut, or failed.
+    for facts in ({"time": {"created": 1}}, {"time": over, "error": ERROR}):
+        events = exported(asked, assistant(*parts, id="msg_2", summary=True, **facts))
+        assert Topic.COMPACTION not in [notice.topic for notice in of(Notice, events)]
 
 
 def test_a_retry_is_a_notice_with_the_error() -> None:

@@ -234,6 +234,8 @@ class Reader(Struct):
                 self.progress.ended(text(info["finish"]), row, raw=dump(info))
         if info.get("error"):
             yield error_notice(info["error"], row, self.progress)
+        elif info.get("summary") is True and "completed" in mapping(info.get("time")):
+            yield _compacted(info, row)
 
     def _stepless(self, info: Mapping[str, object], row: Row, *, stepped: bool) -> Iterator[Event]:
         told = usage(info.get("tokens"))
@@ -264,6 +266,18 @@ def _unknown_key(kind: str, value: object, row: Row) -> Unknown:
 
 def _trace(kind: str, info: Mapping[str, object], row: Row) -> Trace:
     return Trace(source=row.source(), at=row.at, agent=row.agent, type=kind, raw=dump(info))
+
+
+def _compacted(info: Mapping[str, object], row: Row) -> Notice:
+    told = "The conversation is compacted: the model goes on with this summary."
+    return Notice(
+        source=row.source(),
+        at=row.at,
+        agent=row.agent,
+        topic=Topic.COMPACTION,
+        text=told,
+        raw=dump(info),
+    )
 
 
 def _changes(diffs: list[object], row: Row) -> Notice:

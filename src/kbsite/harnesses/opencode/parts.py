@@ -34,7 +34,7 @@ def part_events(
         case "subtask":
             yield _subtask(part, row)
         case "compaction":
-            yield _compaction(part, row)
+            yield _summary_asked(part, row)
         case "retry":
             yield _retry(part, row)
         case kind if kind in _BOOKKEEPING:
@@ -108,14 +108,15 @@ def _subtask(part: Mapping[str, object], row: Row) -> Message:
     )
 
 
-def _compaction(part: Mapping[str, object], row: Row) -> Notice:
+def _summary_asked(part: Mapping[str, object], row: Row) -> Notice:
+    """That the context is going to be compacted: it is when the summary is there."""
     why = "by opencode itself" if part.get("auto") is True else "on request"
     return Notice(
         source=row.source(),
         at=row.at,
         agent=row.agent,
-        topic=Topic.COMPACTION,
-        text=f"The conversation is compacted, {why}.",
+        topic=Topic.NOTE,
+        text=f"The model is asked to sum up the conversation, {why}.",
         raw=dump(part),
     )
 
