@@ -365,6 +365,28 @@ def test_a_sub_agents_rows_without_its_id_are_told_by_their_file() -> None:
 # Tokens
 
 
+def test_a_sub_agents_tokens_stand_at_the_call_that_they_were_spent_on() -> None:
+    beside = {"isSidechain": True, "agentId": "helper-c9"}
+    call = {"usageMetadata": None, **beside}
+    rows = [
+        user(**beside),
+        assistant({"text": "first"}, uuid="2", **beside), assistant(asked("c1"), uuid="3", **call),
+        answered(call_id="c1") | beside,
+        # Its model said nothing: the count has a row of its own.
+        assistant(uuid="4", **beside), assistant(asked("c2"), uuid="5", **call),
+        answered(call_id="c2") | beside,
+        assistant({"text": "no count"}, uuid="6", **call),
+    ]  # fmt: skip
+    fold = Fold()
+    for event in logged(*rows, name=CHILD_FILE):
+        fold.add(event)
+    whole = fold.transcript("", "", ())
+    (log,) = whole.unlinked
+    sent = {s.event.call_id: s.usage.sent for s in log.steps if isinstance(s.event, ToolCall)}
+    assert sent == {"c1": 1500, "c2": 1500}
+    assert sum(step.usage.sent or 0 for step in log.steps) == whole.usage.sent == 3000
+
+
 def test_cached_tokens_are_taken_off_the_input() -> None:
     total = ledger(logged(assistant({"text": "Hi."}))).total
 

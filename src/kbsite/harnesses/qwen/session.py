@@ -89,6 +89,8 @@ class _Reader(Struct):
     """The lines of rows, by the digests of their ids."""
     last: int = 0
     """The line before."""
+    counted: TokenUse | None = None
+    """The count of a sub-agent's message whose calls are still to come: each has a row."""
 
     def row(self, held: Row) -> Iterator[Event]:
         """The events of a row of a log: at least one."""
@@ -133,8 +135,8 @@ class _Reader(Struct):
             case "user":
                 yield from self._said(row, Role.USER)
             case "assistant":
-                yield from self._said(row, Role.ASSISTANT)
-                yield from _use(row)
+                yield from row.told(self._said(row, Role.ASSISTANT), kind)
+                yield from self._use(row)
                 yield from self._so_far(row, text(row.value.get("model")))
             case "tool_result":
                 yield from self._said(row, Role.USER)
@@ -150,6 +152,8 @@ class _Reader(Struct):
         content = mapping(row.value.get("message")).get("parts")
         if not row.agent:
             self.asked, self.ending = role is Role.USER, None
+        if role is Role.USER:
+            self.counted = None
         yield from part_events(row, content, speech, lambda answer: self._answer(row, answer))
 
     def _answer(self, row: Row, answer: Answer) -> Iterator[Event]:
@@ -222,6 +226,17 @@ class _Reader(Struct):
                 TokenUse, agent="", usage=used, scope=Scope.RUN, message_id=session, model=model
             )
 
+    def _use(self, row: Row) -> Iterator[TokenUse]:
+        """The count of a message; told again at each call that a sub-agent's row tells of it."""
+        used, before = tokens(mapping(row.value.get("usageMetadata")), _IN_MESSAGE), self.counted
+        if used.known:
+            name, model = row.text("uuid"), row.text("model")
+            use = row.event(TokenUse, usage=used, scope=Scope.MESSAGE, message_id=name, model=model)
+            self.counted = use if row.agent and name else None
+            yield use
+        elif before is not None and before.agent == row.agent:
+            yield replace(before, source=row.place.source(), at=row.at)
+
     def _took(self, event: Mapping[str, object]) -> None:
         """Take note of how long a call took; those of sub-agents have ids of their own."""
         milliseconds = number(event.get("duration_ms"))
@@ -232,18 +247,6 @@ class _Reader(Struct):
 def _is_ours(event: Mapping[str, object]) -> bool:
     """Whether what was measured is the main agent's."""
     return not _AGENT_PROMPT.search(text(event.get("prompt_id")))
-
-
-def _use(row: Row) -> Iterator[Event]:
-    used = tokens(mapping(row.value.get("usageMetadata")), _IN_MESSAGE)
-    if used.known:
-        yield row.event(
-            TokenUse,
-            usage=used,
-            scope=Scope.MESSAGE,
-            message_id=text(row.value.get("uuid")),
-            model=text(row.value.get("model")),
-        )
 
 
 def _failure(event: Mapping[str, object]) -> str:
