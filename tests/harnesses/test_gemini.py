@@ -389,6 +389,19 @@ def test_a_message_without_a_count_makes_the_total_a_lower_bound() -> None:
     assert not ledger(events).total.known
 
 
+@pytest.mark.parametrize(
+    ("rows", "less"),
+    [([user(), gemini()], False), ([user(), gemini(), user("more", "u-2")], True),
+     ([user(), gemini(), user("more", "u-2"), {"$rewindTo": "u-2"}], False)],
+)  # fmt: skip
+def test_a_request_that_no_row_answers_makes_the_total_a_lower_bound(rows: Any, less: bool) -> None:
+    events = chat(*rows)
+    assert ledger(events).lower_bound is less
+    assert ledger(events).total == ledger(chat(*rows[:2])).total
+    if "$rewindTo" not in rows[-1]:
+        assert ledger(document(*rows)).lower_bound is less
+
+
 def test_a_turn_that_no_model_wrote_counts_nothing() -> None:
     assert not of(TokenUse, chat(gemini("short", model=None, tokens=None)))
 

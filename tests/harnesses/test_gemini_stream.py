@@ -152,6 +152,15 @@ def test_a_failed_end_tells_why() -> None:
     assert (finish.ok, finish.reason, finish.text) == (False, "error", "400")
 
 
+def test_an_answer_that_an_error_broke_off_is_not_in_the_total() -> None:
+    error = ended("error", error={"type": "unknown", "message": "[API Error: terminated]"})
+    asked = {"type": "tool_use", "tool_name": "ls", "tool_id": "c1", "parameters": {}}
+
+    assert ledger(printed(init(), piece("cut in the mid"), error)).lower_bound
+    assert not ledger(printed(init(), piece("I look."), asked, error)).lower_bound
+    assert not ledger(printed(init(), piece("Done."), ended())).lower_bound
+
+
 def test_the_totals_of_two_sessions_in_a_file_are_added_up() -> None:
     events = printed(init("a"), ended(), init("b"), ended())
 

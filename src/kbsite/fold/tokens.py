@@ -116,11 +116,12 @@ class Ledger(Struct):
         """Whether the total counts too little.
 
         Some messages were only counted at their start; or the CLI's final counts leave out sessions
-        that came to no end; or it is not known how much of its tokens a session had from another.
+        that came to no end, or an answer that was broken off; or it is not known how much of its tokens a session had from another.
         """
         if self.told.known:
             left_out = self._cut_off or bool(self._under_way)
-            return left_out or _exceeds(self.counted, self.told)
+            broken = any(use.lower_bound for use in self._final())
+            return left_out or broken or _exceeds(self.counted, self.told)
         if len(self._whole()) < len(self.agents):
             return True
         each = chain(self.messages.values(), self._cumulative())

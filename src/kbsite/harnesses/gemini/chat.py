@@ -36,6 +36,7 @@ from kbsite.model.event import (
     Topic,
     Trace,
 )
+from kbsite.model.usage import Usage
 
 _CHILD = re.compile(r"(?:.*/)?chats/([^/]+)/([^/]+)\.jsonl?", re.DOTALL)
 _TOKENS = ("input", "cached", "output", "thoughts", "total")
@@ -67,6 +68,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield replace(row, agent=reader.agent)
         else:
             yield from reader.row(row)
+    yield from reader.uncounted()
 
 
 def _is_document(first: Line, file: str) -> bool:
@@ -94,6 +96,7 @@ def _document(whole: Iterable[Row | Malformed], file: str, reader: _Reader) -> I
             line += 1
             place = Place(file, line)
             yield from reader.row(Row(mapping(message), _written(message), place))
+    yield from reader.uncounted()
 
 
 def _written(message: object) -> str | None:
@@ -124,6 +127,13 @@ class _Reader(Struct):
     pictures: set[Image | None] = field(default_factory=set)
     """The pictures that results showed."""
     session: str = ""
+    owed: Row | None = None
+    """What the model was asked and has not answered yet."""
+
+    def uncounted(self) -> Iterator[TokenUse]:
+        """A request that no row answers: it was stopped, or failed, and nothing counts it."""
+        if self.owed is not None:
+            yield self.owed.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
 
     def row(self, held: Row) -> Iterator[Event]:
         """The events of a row: at least one."""
@@ -141,7 +151,7 @@ class _Reader(Struct):
             yield row.unknown(",".join(value))
 
     def _rewound(self, row: Row) -> Notice:
-        name = text(row.value.get("$rewindTo"))
+        name, self.owed = text(row.value.get("$rewindTo")), None
         known = self.messages.get(name)
         where = f"line {known.line}" if known and known.line else f"the message {name}"
         first = known.line if known else 0
@@ -200,8 +210,10 @@ class _Reader(Struct):
             self.standing.setdefault(name, row.place.line)
         match kind := row.value.get("type"):
             case "gemini":
+                self.owed = None
                 yield from self._gemini(row, known)
             case "user":
+                self.owed = row
                 yield from self._user(row, known)
             case "info" | "warning" | "error" if _is_new(known, row.value.get("content")):
                 told = _wording(row.value.get("content"))

@@ -59,12 +59,17 @@ class _Reader(Struct):
     """When it was last started."""
     pieces: list[Row] = field(default_factory=list)
     chars: int = 0
+    saying: bool = False
+    """Whether the last of an answer that is known is words: it may have been broken off there."""
 
     def row(self, held: Row) -> Iterator[Event]:
         """The events of a row, after those of a message that it ends."""
         if _is_piece(held.value):
+            self.saying = True
             yield from self._piece(held)
             return
+        if held.value.get("type") in ("init", "tool_use"):
+            self.saying = False
         yield from self.spoken()
         yield from self._row(held)
 
@@ -122,7 +127,11 @@ class _Reader(Struct):
             # Taken up again, in whatever file, the CLI counts anew.
             start = f"{self.starts.get(self.session, 1)} {self.started}"
             counted = f"{self.session}#{start}" if self.session else ""
-            yield held.event(TokenUse, usage=used, scope=Scope.RUN, message_id=counted)
+            # What was said of an answer that an error broke off is not counted.
+            broken = self.saying and held.value.get("status") == "error"
+            yield held.event(
+                TokenUse, usage=used, scope=Scope.RUN, message_id=counted, lower_bound=broken
+            )
         status = text(held.value.get("status"))
         milliseconds = count(told.get("duration_ms"))
         yield held.event(
