@@ -133,22 +133,32 @@ def test_parts_of_a_sub_agent_are_not_parts_of_its_parents_call() -> None:
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("row", "cut"),
     [
-        asked("b", '{"command": "x"}'),
-        wired("ContentPart", type="text", text="x"),
-        wired("StepBegin", n=2),
-        wired("StepInterrupted"),
-        wired("TurnEnd"),
-        spent(1, 1),
-        came("a", "x"),
+        (asked("b", '{"command": "x"}'), False),
+        (wired("ContentPart", type="text", text="x"), True),
+        (wired("StepBegin", n=2), True),
+        (wired("StepInterrupted"), True),
+        (wired("TurnEnd"), True),
+        (spent(1, 1), False),
+        (came("a", "x"), False),
     ],
     ids=["call", "text", "step", "interruption", "end", "count", "own result"],
 )
-def test_a_call_is_held_back_no_longer_than_its_message(row: dict[str, object]) -> None:
+def test_a_call_is_held_back_no_longer_than_its_message(row: dict[str, object], cut: bool) -> None:
+    rest = wired("ToolCallPart", arguments_part='"ls"}')
+    part, whole = read(SESSION, written(asked("a", '{"command": '), rest, row))[:2]
+    assert isinstance(part, Trace)
+    assert isinstance(whole, ToolCall)
+    assert whole.arguments == {"command": "ls"}
+    # One that is no whole call by then was broken off, unless its answer went on.
     first = read(SESSION, written(asked("a", '{"comm'), row))[0]
-    assert isinstance(first, ToolCall)
-    assert first.arguments == '{"comm'
+    if cut:
+        assert isinstance(first, Notice)
+        assert first.text.endswith('{"comm')
+    else:
+        assert isinstance(first, ToolCall)
+        assert first.arguments == '{"comm'
 
 
 def test_a_call_that_is_cut_off_by_the_end_of_the_file_is_still_told() -> None:
@@ -418,3 +428,33 @@ def test_each_row_is_read_once(scenario: str) -> None:
     assert text.count('"type": "ToolResult"') == len(of(ToolResult, events))
     assert text.count('"token_usage": {') == len(of(TokenUse, events))
     assert text.count('"type": "TurnEnd"') == len(of(Finish, events))
+
+
+@pytest.mark.parametrize(
+    ("behind", "calls"),
+    [(wired("ContentPart", type="text", text="Again."), ["c2"]), (wired("StepBegin", n=2), ["c2"]),
+     (wired("TurnEnd"), ["c2"]), (wired("StepInterrupted"), ["c2"]),
+     (asked("c1", '{"command": "ls"}'), ["c1", "c2"])],
+)  # fmt: skip
+def test_a_call_that_broke_off_with_its_answer_is_none(behind: Any, calls: list[str]) -> None:
+    """As kimi-cli 1.50 writes it where a connection is reset within a call."""
+    begun = [wired("StepBegin", n=1), asked("c1", '{"command": "echo a-long'), behind]
+    rows = [*begun, asked("c2", '{"command": "ls"}'), spent(10, 1), came("c2", "x")]
+    events = read(SESSION, written(*rows))
+
+    assert [call.call_id for call in of(ToolCall, events)] == calls
+    notice = of(Notice, events)[0]
+    assert notice.topic is Topic.INTERRUPTION
+    assert notice.text.endswith('a call of Shell: {"command": "echo a-long')
+    assert notice.source.line == 2
+    assert ledger(events).lower_bound
+    assert ledger(events).total.sent == 10
+
+
+def test_a_call_whose_arguments_the_model_wrote_wrongly_stays_one() -> None:
+    events = read(SESSION, written(
+        asked("c1", '{"command": '), asked("c2", '{"command": "ls"}'), spent(10, 1),
+        came("c1", "no JSON"), came("c2", "x"),
+    ))  # fmt: skip
+    assert [call.call_id for call in of(ToolCall, events)] == ["c1", "c2"]
+    assert not ledger(events).lower_bound

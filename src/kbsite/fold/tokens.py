@@ -116,7 +116,8 @@ class Ledger(Struct):
         """Whether the total counts too little.
 
         Some messages were only counted at their start; or the CLI's final counts leave out sessions
-        that came to no end, or an answer that was broken off; or it is not known how much of its tokens a session had from another.
+        that came to no end, or an answer that was broken off; or it is not known how much of its
+        tokens a session had from another.
         """
         if self.told.known:
             left_out = self._cut_off or bool(self._under_way)

@@ -19,18 +19,25 @@ from kbsite.harnesses import tools
 from kbsite.harnesses.kimi.vocabulary import called
 from kbsite.harnesses.lines import mapping, text
 from kbsite.harnesses.rows import Row
-from kbsite.model.event import ToolCall
+from kbsite.model.event import Event, Notice, Scope, TokenUse, ToolCall, Topic
+from kbsite.model.usage import Usage
 
 
 class _Held(Struct):
     call_id: str
     tool: str
     arguments: list[str]
+    row: Row
     where: dict[str, Any]
 
     def call(self) -> ToolCall:
         given = "".join(self.arguments)
         return called(self.tool, given, call_id=self.call_id, **self.where)
+
+    def broken(self) -> Iterator[Event]:
+        told = f"The answer broke off within a call of {self.tool}: {''.join(self.arguments)}"
+        yield Notice(topic=Topic.INTERRUPTION, text=told, **self.where)
+        yield self.row.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
 
 
 class Calls(Struct):
@@ -42,7 +49,7 @@ class Calls(Struct):
         """The call that a `ToolCall` row asks for, if its arguments are complete."""
         function = mapping(payload.get("function"))
         given = text(function.get("arguments"))
-        held = _Held(text(payload.get("id")), text(function.get("name")), [given], row.where())
+        held = _Held(text(payload.get("id")), text(function.get("name")), [given], row, row.where())
         if isinstance(tools.arguments(given), str):
             self._held[row.agent] = held
         else:
@@ -59,6 +66,19 @@ class Calls(Struct):
         if held is not None and call_id in (None, held.call_id):
             del self._held[agent]
             yield held.call()
+
+    def broken(self, agent: str, call_id: str | None = None) -> Iterator[Event]:
+        """What was held back for an agent, at a row that no complete answer has behind a call.
+
+        A call whose arguments are still no object was broken off with its answer, of which nothing
+        is counted: the CLI asked once more, and the answer begins anew.
+        """
+        held = self._held.get(agent)
+        if held is None or call_id not in (None, held.call_id):
+            return
+        if isinstance(tools.arguments("".join(held.arguments)), str):
+            del self._held[agent]
+            yield from held.broken()
 
     def rest(self) -> Iterator[ToolCall]:
         """The calls still held back at the end of the file."""

@@ -58,6 +58,8 @@ _MESSAGE_ENDS = {
     "TurnBegin", "TurnEnd", "StepBegin", "StepInterrupted", "StepRetry", "ToolCall", "ContentPart",
 }  # fmt: skip
 """Rows after which no part of the agent's last call can come."""
+_ANSWER_BEGINS = _MESSAGE_ENDS - {"ToolCall"}
+"""Those of them that stand behind no call of one answer: it has its words before its calls."""
 
 
 _COPIED = (
@@ -152,6 +154,10 @@ class _Reader(Struct):
             yield from self.starts.started(row, child, call_id)
             row, message = replace(row, agent=child), mapping(payload.get("event"))
             kind, payload = text(message.get("type")), mapping(message.get("payload"))
+        if kind in _ANSWER_BEGINS:
+            yield from self.calls.broken(row.agent)
+        elif kind == "ToolCall":
+            yield from self.calls.broken(row.agent, text(payload.get("id")))
         if kind in _MESSAGE_ENDS:
             yield from self._noted(self.calls.release(row.agent))
         handle = _HANDLERS.get(kind)
