@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -58,6 +58,11 @@ def begin_amendment(folder: Path, given: Amendment, day: date) -> Path:
             ]
         ) from error
     return draft
+
+
+def changes_nothing(before: Audit, after: Audit) -> bool:
+    """Whether an amended audit says just what it said, but for when and why it was amended."""
+    return replace(after, history=before.history, date=before.date) == before
 
 
 def _changes(before: Audit, given: Amendment, day: date) -> dict[str, object]:

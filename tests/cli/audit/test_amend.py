@@ -59,6 +59,20 @@ def test_amended_twice_both_earlier_verdicts_stand_there_the_oldest_first(
     assert (audit.leak, audit.validity) == ("", None)
 
 
+def test_an_amendment_that_changes_nothing_is_none(tmp_path: Path, run: Path) -> None:
+    before = (run / "audit.yaml").read_bytes()
+    again = ["--verdict", "clean", "--why", "I looked again.", "--no-edit"]
+    done = called(tmp_path, "amend", "opus", *again, "--by", "A. Reader")
+
+    assert done.returncode == 2
+    assert "audit.yaml: nothing to amend: verdict, auditor and all else are what" in done.stderr
+    assert (run / "audit.yaml").read_bytes() == before
+    assert sorted(path.name for path in run.parent.iterdir()) == [run.name]
+    # Somebody else who comes to the same verdict is another auditor.
+    assert called(tmp_path, "amend", "opus", *again, "--by", "B. Other").returncode == 0
+    assert read(run).auditor == "B. Other"
+
+
 def test_the_editor_opens_for_what_is_not_given(tmp_path: Path, run: Path) -> None:
     body = (
         "text = text.replace('It computes the softmax that the problem asks for.', 'It caches.', 1)"

@@ -25,8 +25,10 @@ def go_on(settings: Settings, stored: StoredRun, draft: Path, again: str, *, edi
 
     Whether it did; if not, what is wrong and how to go on (the command `again`) has been told.
     """
+    from kbsite.auditing.amending import changes_nothing
     from kbsite.auditing.drafts import check, publish
     from kbsite.check.known import known
+    from kbsite.store.run_folders import AUDIT
     from kbsite.store.runs import read_run
 
     if edit:
@@ -38,6 +40,10 @@ def go_on(settings: Settings, stored: StoredRun, draft: Path, again: str, *, edi
         say(f"still a draft, so nobody sees it: {place(draft)}", err=True)
         say(f"go on with it by: {again}", err=True)
         return False
+    if stored.audit and checked.audit and changes_nothing(stored.audit, checked.audit):
+        draft.unlink()
+        message = "nothing to amend: verdict, auditor and all else are what they are already"
+        raise UsageError(f"{stored.folder / AUDIT}: {message}; it stays, and the draft is gone")
     audit = publish(stored.folder, draft)
     for finding in read_run(stored.folder).findings:
         tell(finding)
