@@ -327,6 +327,29 @@ def test_what_the_run_records_of_its_cost_counts_as_on_its_page() -> None:
     assert final["total_cost_usd"] == 0.75
 
 
+def test_a_zero_that_the_cli_made_up_is_left_out_of_steps_and_sub_agents_too() -> None:
+    log = Log()
+    events = [
+        log.say("a"), use := log.use(5, message="m"), log.call("t"), log.start("kid", "t"),
+        log.say("in", agent="kid"), below := log.use(3, agent="kid", message="k"),
+    ]  # fmt: skip
+    for one in (use, below):
+        force_setattr(
+            one, "usage", Usage(input=1, cache_read=0, cache_write=0, output=one.usage.output)
+        )
+    told = folded(*events)
+    document = exported(told, usage={"input": 2, "cache_read": 0, "output": 8})
+
+    of_step = document["steps"][0]["metrics"]
+    assert of_step == {"prompt_tokens": 1, "completion_tokens": 5, "cached_tokens": 0}
+    (kid,) = document["subagent_trajectories"]
+    for final in (document["final_metrics"], kid["final_metrics"]):
+        assert "extra" not in final
+    # Where nobody counted, it is what the CLI says.
+    bare = exported(told, usage={})["steps"][0]["metrics"]
+    assert bare["extra"] == {"cache_creation_input_tokens": 0}
+
+
 def test_unknown_counts_are_left_out_never_zero() -> None:
     assert exported(folded(Log().say()), usage={})["final_metrics"] == {"total_steps": 1}
 

@@ -30,7 +30,7 @@ from kbsite.model.event import (
 )
 from kbsite.model.run import Run
 from kbsite.model.transcript import AgentLog, Step, Transcript
-from kbsite.model.usage import Usage, of_run
+from kbsite.model.usage import Usage, made_up, of_run
 
 VERSION = "ATIF-v1.7"
 PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -51,7 +51,7 @@ def trajectory(told: Transcript, attempt: Attempt, canary: str = "") -> Iterator
     run, session = attempt.run, told.session
     usage = of_run(told.usage, run.usage)
     cost = told.cost_usd if run.cost_usd is None else run.cost_usd
-    writer = _Writer(_agent(run, session))
+    writer = _Writer(_agent(run, session), made_up(told.usage, run.usage))
     head: Json = {
         "session_id": (session.session_id if session else "") or run.id,
         "trajectory_id": run.id,
@@ -211,6 +211,8 @@ class _Writer(Struct):
     """What the trajectories of one document share."""
 
     agent: Json
+    made_up: frozenset[str]
+    """Kinds of tokens of which its CLI writes 0 and knows nothing."""
     pictures: int = 0
     """Pictures that the format has no place for."""
     ids: _Names = field(default_factory=_Names)
@@ -237,7 +239,7 @@ class _Writer(Struct):
         """The trajectory of a sub-agent."""
         trajectory_id, log = found
         agent = {key: self.agent[key] for key in ("name", "version")}
-        usage = _metrics(log.usage, prefix="total_")
+        usage = _metrics(log.usage.lacking(self.made_up), prefix="total_")
         return self.document(
             log,
             {"trajectory_id": trajectory_id, "agent": agent},
@@ -273,7 +275,7 @@ class _Writer(Struct):
             "reasoning_content": "\n\n".join(thoughts),
             "tool_calls": asked,
             "observation": filled({"results": results}),
-            "metrics": _metrics(turn.usage),
+            "metrics": _metrics(turn.usage.lacking(self.made_up)),
         }
 
     def _calls(self, turn: Turn, calls: _Names, below: _Below) -> tuple[list[Json], list[Json]]:

@@ -29,6 +29,10 @@ class Usage:
     reasoning: int | None = None
     """The part of `output` that was reasoning."""
 
+    def lacking(self, kinds: frozenset[str]) -> Usage:
+        """The same, of which nothing is known of some kinds."""
+        return replace(self, **dict.fromkeys(kinds)) if kinds else self
+
     @property
     def sent(self) -> int | None:
         """All tokens sent, cached or not; None where nothing is known."""
@@ -83,16 +87,22 @@ def without(whole: Usage, part: Usage) -> Usage:
 def of_run(told: Usage, counted: Usage) -> Usage:
     """What is said of a run's tokens: what its transcript tells, else what was counted.
 
-    CLIs write 0 for kinds of which their provider tells nothing. A kind that is 0 is unknown where
-    `counted`, of the same answers, has tokens and none of that kind.
+    Kinds that the CLI made up are unknown.
     """
-    if not told.known:
-        return counted
+    return told.lacking(made_up(told, counted)) if told.known else counted
+
+
+def made_up(told: Usage, counted: Usage) -> frozenset[str]:
+    """Kinds of which a CLI tells nothing that it knows, though it writes 0: nor does its provider.
+
+    A kind that is 0 is such a one where `counted`, of the same answers, has tokens and none of it.
+    """
     if counted.input is None:
-        return told
+        return frozenset()
     kinds = (one.name for one in fields(told))
-    made_up = [one for one in kinds if getattr(told, one) == 0 and getattr(counted, one) is None]
-    return replace(told, **dict.fromkeys(made_up)) if made_up else told
+    return frozenset(
+        one for one in kinds if getattr(told, one) == 0 and getattr(counted, one) is None
+    )
 
 
 def _less(whole: int | None, part: int | None) -> int | None:
