@@ -62,6 +62,40 @@ def test_the_same_change_and_what_tells_of_none_stay_as_asked_for(
     assert changed(ASKED, recorded) == changed(ASKED, {})
 
 
+@pytest.mark.parametrize("blanks", ["    ", "\t", ""])
+def test_a_diff_that_is_told_without_its_indentation_has_it_again(blanks: str) -> None:
+    new = f"{blanks}if a:\n\n{blanks}    run()"
+    diff = changed(Edit("f.py", f"{blanks}if a and b:\n{blanks}    run()", new), {"diff": OTHER})
+
+    assert diff.otherwise
+    assert [line.sign + line.text for line in diff.lines[1:]] == [
+        f"-{blanks}if a and b:", f"+{blanks}if a:", f"-{blanks}    # With care.",
+        f"-{blanks}    check()", f" {blanks}    run()",
+    ]  # fmt: skip
+
+
+def test_a_file_is_known_after_an_edit_whose_diff_is_told_without_its_indentation() -> None:
+    log = Log()
+    before = "def f():\n    if a and b:\n        # With care.\n        check()\n        run()\n"
+    made = log.call("a", edits=[Edit("f.py", None, before)])
+    edit = log.call("b", edits=[replace(ASKED, old="if a and b:\n    run()")])
+    told = OTHER.replace("-3,2 +3,2", "-2,4 +2,2")
+    after = "def f():\n    if a:\n        run()\n"
+    again = log.call("c", edits=[Edit("f.py", None, after)])
+    events = [made, log.result("a"), edit, replace(log.result("b"), recorded={"diff": told})]
+    steps = folded(*events, again, log.result("c")).main.steps
+
+    assert steps[1].diffs[0].otherwise
+    assert steps[2].diffs[0].lines == ()
+
+
+def test_where_nothing_tells_the_indentation_of_a_diff_it_stays_as_it_is() -> None:
+    told = "@@ -1,2 +1,2 @@\n-a\n-b\n+x\n c\n"
+    for new in ("  x\n    x", "y", "x\n  x", ""):
+        diff = changed(Edit("f.py", "  a", new), {"diff": told})
+        assert [line.text for line in diff.lines[1:]] == ["a", "b", "x", "c"]
+
+
 def test_in_how_many_places_a_text_was_replaced_is_told() -> None:
     each = Edit("f.py", "a\n", "b\n", every=True)
     assert changed(each, {}).everywhere

@@ -29,7 +29,7 @@ def as_recorded(asked: list[FileDiff], edits: Sequence[Edit], result: ToolResult
     """The diffs of what a call asked for, or that of its CLI where that is another change."""
     if len(edits) != 1 or not (edits[0].old or asked[0].untold):
         return asked
-    (diff,), shown = asked, tuple(_recorded(result))
+    (diff,), shown = asked, _set_in(tuple(_recorded(result)), edits[0].new)
     if diff.untold:
         return [replace(diff, lines=shown, untold=False)] if _net(shown) else asked
     wanted, done = _net(diff.lines), _net(shown)
@@ -65,6 +65,30 @@ def _recorded(result: ToolResult) -> Iterator[DiffLine]:
     for hunk in hunks if isinstance(hunks, list) else []:
         if isinstance(hunk, Mapping):
             yield from _hunk(hunk)
+
+
+def _set_in(lines: tuple[DiffLine, ...], new: str) -> tuple[DiffLine, ...]:
+    """The lines of a diff with the blanks that its CLI took off all of them, as opencode does.
+
+    What they were is told by the new text of the call, which stands in the file as it is.
+    """
+    asked: dict[str, set[str]] = {}
+    for line in new.split("\n"):
+        asked.setdefault(line.strip(), set()).add(line)
+    added = [text for sign, text in lines if sign == "+" and text.strip()]
+    lost = [
+        {whole[: -len(text)] for whole in asked[text.strip()] if whole.endswith(text)}
+        for text in added
+        if text.strip() in asked
+    ]
+    common = set.intersection(*lost) if lost else {""}
+    if "" in common or len(common) != 1:
+        return lines
+    blanks = common.pop()
+    return tuple(
+        DiffLine(sign, f"{blanks}{text}" if sign != "@" and text.strip() else text)
+        for sign, text in lines
+    )
 
 
 def _numbered(told: str) -> list[DiffLine]:
