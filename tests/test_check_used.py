@@ -54,6 +54,28 @@ def test_a_count_that_was_changed_by_hand_is_an_error(found: Found, kind: str) -
         assert found(used={**USED, kind: None}) == {("error", f"usage.{kind}")}
 
 
+@pytest.mark.parametrize(
+    ("hour", "known"), [(0, set()), (4, {("warning", "usage.cache_write_1h")})]
+)
+def test_a_run_from_before_writes_for_an_hour_were_counted_lacks_them_where_there_are_some(
+    tmp_path: Path, make_run: MakeRun, hour: int, known: set[tuple[str, str]]
+) -> None:
+    kinds = {"ephemeral_1h_input_tokens": hour}
+    usage = {
+        "input_tokens": 3, "cache_creation_input_tokens": 5, "cache_creation": kinds,
+        "output_tokens": 7,
+    }  # fmt: skip
+    message = {"id": "m", "usage": usage, "content": [], "stop_reason": "end_turn"}
+    run = make_run(
+        tmp_path / "demo", usage={"input": 3, "cache_write": 5, "output": 7},
+        usage_source="stdout.jsonl: counted once per model message",
+        transcript={"stdout.jsonl": json.dumps({"type": "assistant", "message": message}).encode()},
+    )  # fmt: skip
+    kept = [one for one in check([run]) if one.path.endswith("run.json")]
+
+    assert {(one.severity.value, one.key) for one in kept} == known
+
+
 def test_answers_and_exchanges_are_counted_too(found: Found) -> None:
     assert found(answers=3) == {("error", "answers")}
     assert found(answers=None) == set()

@@ -38,6 +38,7 @@ class _AnthropicUsage(msgspec.Struct):
     input_tokens: Any = None
     cache_read_input_tokens: Any = None
     cache_creation_input_tokens: Any = None
+    cache_creation: Any = None
     output_tokens: Any = None
 
 
@@ -66,10 +67,16 @@ def _anthropic(told: Told, data: bytes) -> None:
                 input=usage.input_tokens,
                 cache_read=usage.cache_read_input_tokens,
                 cache_write=usage.cache_creation_input_tokens,
+                cache_write_1h=_for_an_hour(usage.cache_creation),
                 output=usage.output_tokens,
             )
     if event.error:
         told.error = _said(event.error)
+
+
+def _for_an_hour(kinds: Any) -> Any:
+    """What was written to the cache for an hour; None where the kinds of writes are not told."""
+    return kinds.get("ephemeral_1h_input_tokens") if isinstance(kinds, dict) else None
 
 
 class _OutputDetails(msgspec.Struct):

@@ -28,6 +28,7 @@ class Told:
         input: Any = None,  # noqa: A002 - as in Usage
         cache_read: Any = None,
         cache_write: Any = None,
+        cache_write_1h: Any = None,
         output: Any = None,
         reasoning: Any = None,
     ) -> None:
@@ -37,7 +38,7 @@ class Told:
         """
         given = {
             "input": input, "cache_read": cache_read, "cache_write": cache_write,
-            "output": output, "reasoning": reasoning,
+            "cache_write_1h": cache_write_1h, "output": output, "reasoning": reasoning,
         }  # fmt: skip
         counts = {name: count_of(told) for name, told in given.items()}
         known = {name: count for name, count in counts.items() if _is_count(count)}

@@ -235,6 +235,22 @@ def test_tokens_written_to_the_cache_are_within_the_prompt_of_newer_converters()
     assert (total.input, total.cache_write) == (3, 3)
 
 
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"cache_creation": {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 2}},
+        {"ephemeral_1h_input_tokens": 2},
+    ],
+)
+def test_tokens_written_for_an_hour_are_told_as_claude_code_and_as_our_exports_tell_them(
+    extra: dict[str, Any],
+) -> None:
+    metrics = counts(10, 5, 4, extra={"cache_creation_input_tokens": 3, **extra})
+    total = ledger(told(step(metrics=metrics))).total
+
+    assert (total.input, total.cache_write, total.cache_write_1h) == (3, 3, 2)
+
+
 def test_tokens_written_to_the_cache_are_beside_the_prompt_where_a_step_shows_it() -> None:
     many = counts(10, 5, 4, extra={"cache_creation_input_tokens": 700})
     few = counts(10, 5, 4, extra={"cache_creation_input_tokens": 3})

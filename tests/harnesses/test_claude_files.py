@@ -99,7 +99,10 @@ def formula(turns: int) -> Usage:
     """What the scripted model counts over its first turns."""
     cached = sum(500 * turn for turn in range(turns))
     output = sum(40 + 10 * turn for turn in range(turns))
-    return Usage(input=1000 * turns, cache_read=cached, cache_write=0, output=output, reasoning=0)
+    return Usage(
+        input=1000 * turns, cache_read=cached, cache_write=0, cache_write_1h=0, output=output,
+        reasoning=0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=[form.id for form in FORMATS])
@@ -198,7 +201,7 @@ def test_a_sub_agent_counts_what_its_model_counted(main: Path) -> None:
     assert held.usage(child) == formula(2)
     assert held.counted == held.told == ledger(read(main, STREAM)).total
     assert held.total == Usage(
-        input=13000, cache_read=34000, cache_write=0, output=1200, reasoning=0
+        input=13000, cache_read=34000, cache_write=0, cache_write_1h=0, output=1200, reasoning=0
     )
 
 

@@ -82,6 +82,40 @@ def test_thinking_is_a_part_of_the_output() -> None:
     assert (use.usage.output, use.usage.reasoning) == (40, 8)
 
 
+def written(for_an_hour: int, in_all: int) -> dict[str, Any]:
+    kinds = {
+        "ephemeral_1h_input_tokens": for_an_hour,
+        "ephemeral_5m_input_tokens": in_all - for_an_hour,
+    }
+    return {**used(1), "cache_creation_input_tokens": in_all, "cache_creation": kinds}
+
+
+def test_what_was_written_for_an_hour_is_counted_once_per_message() -> None:
+    first = assistant({"type": "text", "text": "x"}, message={"usage": written(4, 10)})
+    last = assistant(call("c", "Bash"), message={"usage": written(7, 10)})
+    other = assistant(message={"id": "m2", "usage": written(0, 5)})
+    held = ledger(read(first, last, other)).total
+
+    assert (held.cache_write, held.cache_write_1h) == (15, 7)
+    assert held.tokens == 20 + 6 + 15 + 2
+
+
+def test_totals_that_do_not_tell_what_was_for_an_hour_take_it_from_their_messages() -> None:
+    message = assistant(message={"usage": written(7, 10), "stop_reason": "end_turn"})
+    whole = {"inputTokens": 10, "cacheCreationInputTokens": 12, "outputTokens": 1}
+    itself = {**whole, "cacheCreationEphemeral1hInputTokens": 9}
+    fewer = {**whole, "cacheCreationInputTokens": 9}
+    totals = [
+        ledger(read(message, cost_state({"big": one}))).total for one in (whole, itself, fewer)
+    ]
+
+    assert [(one.cache_write, one.cache_write_1h) for one in totals] == [
+        (12, 7),
+        (12, 9),
+        (9, None),
+    ]
+
+
 def test_the_clis_own_total_counts_every_model() -> None:
     models = {
         "big": {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 2},

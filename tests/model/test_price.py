@@ -80,11 +80,24 @@ def test_a_kind_without_a_price_makes_it_a_lower_bound_unless_there_are_none() -
     assert guess(some, price()).parts[1].usd is None
 
 
-def test_a_cache_kept_for_an_hour_is_told_beside_it() -> None:
+def test_what_is_kept_for_an_hour_is_a_part_of_what_was_written() -> None:
+    of = price(cache_write="5", cache_write_1h="8")
+    usage = Usage(input=0, cache_write=2 * MILLION, cache_write_1h=MILLION, output=0)
+
+    assert guess(usage, of).usd == Decimal(13)
+    assert guess(usage, price(cache_write="5")).usd == Decimal(5)
+    assert guess(usage, price(cache_write="5")).lower_bound
+    more = Usage(input=0, cache_write=MILLION, cache_write_1h=2 * MILLION, output=0)
+    assert guess(more, of).usd == Decimal(8)
+
+
+def test_where_nobody_says_how_long_a_cache_is_kept_an_hour_is_told_beside_it() -> None:
     usage = Usage(input=0, cache_write=2 * MILLION, output=0)
     both = price(cache_write="5", cache_write_1h="8")
 
     assert (guess(usage, both).usd, guess(usage, both).usd_1h) == (Decimal(10), Decimal(16))
+    told = Usage(input=0, cache_write=2 * MILLION, cache_write_1h=0, output=0)
+    assert (guess(told, both).usd, guess(told, both).usd_1h) == (Decimal(10), None)
     assert guess(Usage(input=1, output=1), both).usd_1h is None
     assert guess(usage, price(cache_write="5")).usd_1h is None
 
@@ -172,11 +185,12 @@ def test_a_figure_of_nothing_is_a_figure() -> None:
     assert cost(run(cost_usd=0.0), PriceTable(prices=(price(),))).usd == 0
 
 
-@given(COUNTS, COUNTS, COUNTS, COUNTS)
+@given(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
 def test_every_estimate_is_the_sum_of_its_parts_to_the_last_digit(
-    new: int | None, read: int | None, written: int | None, out: int | None
+    new: int | None, read: int | None, written: int | None, kept: int | None, out: int | None
 ) -> None:
-    usage = Usage(input=new, cache_read=read, cache_write=written, output=out)
+    hour = None if kept is None or written is None else min(kept, written)
+    usage = Usage(input=new, cache_read=read, cache_write=written, cache_write_1h=hour, output=out)
     of = price(cache_read="0.075", cache_write="3.125", cache_write_1h="6.25")
     found = estimate(usage, "m", DAY, PriceTable(prices=(of,)))
     if found is None:
@@ -184,5 +198,6 @@ def test_every_estimate_is_the_sum_of_its_parts_to_the_last_digit(
         return
     # Thousandths of a dollar per million tokens are whole numbers: no rounding can hide.
     whole = 3000 * (new or 0) + 75 * (read or 0) + 3125 * (written or 0) + 15000 * (out or 0)
+    whole += (6250 - 3125) * (hour or 0)
 
     assert found.usd * 1000 * MILLION == whole

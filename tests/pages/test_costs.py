@@ -124,6 +124,76 @@ def test_the_estimate_is_told_by_kind_of_token(out: Path, run_id: str) -> None:
     assert "kept for an hour: $1.80. Prompts of <b>many</b> tokens cost more." in note
 
 
+HOUR = {**USAGE, "cache_write_1h": 150_000}
+
+
+def test_what_was_written_for_an_hour_has_its_own_price(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    make_run(tmp_path / "runs" / "demo", run_id="hour", model="priced", usage=HOUR)
+    make_run(tmp_path / "runs" / "demo", run_id="bare", model="bare", usage=HOUR)
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+
+    assert rows(out, "hour")[2:] == [
+        ["written to cache", "50,000", "2.5", "$0.1250"],
+        ["written to cache for an hour", "150,000", "4", "$0.6000"],
+        ["out", "30,000", "10", "$0.3000"],
+        ["all", "1,330,000", "", "$1.72"],
+    ]
+    assert "kept for an hour:" not in said(page(out, "hour"))
+    assert ["written to cache for an hour", "150,000", "no price", "–"] in rows(out, "bare")
+    assert "estimate: at least $0.5000" in facts(out, "bare")
+    assert "200,000 written to cache, 150,000 of them for an hour" in (
+        out / "runs" / "hour" / "index.html"
+    ).read_text("utf-8")
+    [csv_row, _] = sorted(
+        csv.DictReader((out / "data" / "runs.csv").read_text("utf-8").splitlines()),
+        key=lambda row: row["id"] != "hour",
+    )
+    assert (csv_row["cache_write_tokens"], csv_row["cache_write_1h_tokens"]) == ("200000", "150000")
+    assert csv_row["estimate_usd"] == "1.725"
+
+
+def test_a_transcript_tells_which_writes_of_a_run_were_for_an_hour(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    usage = {
+        "input_tokens": 100_000, "cache_creation_input_tokens": 200_000, "output_tokens": 10,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": 50_000, "ephemeral_1h_input_tokens": 150_000,
+        },
+    }  # fmt: skip
+    message = {"id": "m", "usage": usage, "stop_reason": "end_turn",
+               "content": [{"type": "text", "text": "so"}]}  # fmt: skip
+    stream = json.dumps({"type": "assistant", "message": message}).encode()
+    old = {"input": 100_000, "cache_write": 200_000, "output": 10}
+    for run_id, told in (("untold", {}), ("old", old), ("less", {**old, "cache_write": 100})):
+        make_run(
+            tmp_path / "runs" / "demo", run_id=run_id, model="priced", usage=told,
+            transcript={"stdout.jsonl": stream},
+        )  # fmt: skip
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+    found = {run_id: rows(out, run_id)[1:3] for run_id in ("untold", "old", "less")}
+
+    assert (
+        found["untold"]
+        == found["old"]
+        == [
+            ["written to cache", "50,000", "2.5", "$0.1250"],
+            ["written to cache for an hour", "150,000", "4", "$0.6000"],
+        ]
+    )
+    assert found["less"][0] == ["written to cache", "100", "2.5", "$0.00025"]
+    told = json.loads((out / "runs" / "untold" / "trajectory.json").read_text("utf-8"))
+    extra = {"cache_creation_input_tokens": 200_000, "ephemeral_1h_input_tokens": 150_000}
+    assert told["steps"][-1]["metrics"]["extra"] == extra
+    assert told["final_metrics"]["extra"] == {f"total_{key}": n for key, n in extra.items()}
+
+
 def test_the_source_of_the_prices_is_linked(out: Path) -> None:
     links = [node for node in page(out, "told").iter("a") if node.get("href") == SOURCE]
 
@@ -225,7 +295,7 @@ def test_the_published_list_has_both_figures_and_the_tokens(out: Path) -> None:
     assert found["guessed"] == (None, 1.5)
     assert found["unknown"] == (None, None)
     [usage] = [run["usage"] for run in listed if run["id"] == "told"]
-    assert usage == {**USAGE, "reasoning": None}
+    assert usage == {**USAGE, "cache_write_1h": None, "reasoning": None}
 
 
 def test_the_published_lists_say_which_costs_nobody_counted(

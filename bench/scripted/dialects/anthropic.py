@@ -67,8 +67,8 @@ class Anthropic:
         yield Frame(_event({"type": "message_stop"}))
 
     def told(self, usage: Usage) -> Usage:
-        """All but reasoning, which this API counts as output alone."""
-        return replace(usage, reasoning=None)
+        """All but reasoning, which this API counts as output alone; no write is for an hour."""
+        return replace(usage, cache_write_1h=0, reasoning=None)
 
     def error(self, status: int, message: str | None = None) -> Mapping[str, Any]:
         """The body of an answer with this status, and what it says."""

@@ -205,6 +205,11 @@ def _amounts(remarks: Remarks, run: Run) -> None:
     for key, value in amounts.items():
         if value is not None and value < 0:
             remarks.error(key, f"expected 0 or more, or null where it is not known; got {value}")
-    spent, thought = run.usage.output, run.usage.reasoning
-    if spent is not None and thought is not None and thought > spent:
-        remarks.warn("usage.reasoning", f"is a part of output, but {thought} is more than {spent}")
+    _parts_of_kinds(remarks, run)
+
+
+def _parts_of_kinds(remarks: Remarks, run: Run) -> None:
+    for part, kind in (("reasoning", "output"), ("cache_write_1h", "cache_write")):
+        some, whole = getattr(run.usage, part), getattr(run.usage, kind)
+        if some is not None and whole is not None and some > whole:
+            remarks.warn(f"usage.{part}", f"is a part of {kind}, but {some} is more than {whole}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kbsite.model.board import Board
 from kbsite.model.config import canary_line
 from kbsite.model.counts import number_of
 from kbsite.model.listing import ListedRun
+from kbsite.model.usage import Usage
 from kbsite.pages.page import Site
 from kbsite.pages.social import base_url
 from kbsite.text import visible
@@ -132,7 +134,7 @@ FEATURES: Mapping[str, str | list[str] | Mapping[str, str]] = {
     "verdict": _TEXT, "counts": _TRUTH, "end_reason": _TEXT, "cut": _TRUTH, "started": _MOMENT,
     "seconds": _NUMBER, "cost_usd": _NUMBER, "cost_is_estimate": _TRUTH, "estimate_usd": _NUMBER,
     "estimate_is_least": _TRUTH,
-    "usage": dict.fromkeys(("input", "cache_read", "cache_write", "output", "reasoning"), _WHOLE),
+    "usage": dict.fromkeys((kind.name for kind in fields(Usage)), _WHOLE),
     "attempt": _WHOLE, "attempts": _WHOLE, "grader": _TEXT, "summary": _TEXT,
     "implication": _TEXT, "transcripts": [_TEXT], "solutions": [_TEXT], "annotation": _TEXT,
 }  # fmt: skip

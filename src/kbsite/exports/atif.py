@@ -170,6 +170,7 @@ def _metrics(usage: Usage, cost: float | None = None, prefix: str = "") -> Json:
         f"{prefix}cost_usd": cost,
         "extra": filled({
             f"{prefix}cache_creation_input_tokens": usage.cache_write,
+            f"{prefix}ephemeral_1h_input_tokens": usage.cache_write_1h,
             f"{prefix}reasoning_tokens": usage.reasoning,
         }),
     })  # fmt: skip

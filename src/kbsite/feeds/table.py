@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from enum import Enum
 
 from kbsite.model.listing import ListedRun
+from kbsite.model.usage import Usage
 from kbsite.text import visible
 
 Value = str | int | float | bool | None
@@ -25,12 +27,15 @@ COLUMNS: Mapping[str, str] = {
     "seconds": NUMBER, "cost_usd": NUMBER, "cost_is_estimate": TRUTH, "estimate_usd": NUMBER,
     "estimate_is_least": TRUTH,
     "input_tokens": WHOLE, "cache_read_tokens": WHOLE, "cache_write_tokens": WHOLE,
+    "cache_write_1h_tokens": WHOLE,
     "output_tokens": WHOLE, "reasoning_tokens": WHOLE, "attempt": WHOLE, "attempts": WHOLE,
 }  # fmt: skip
 """The columns in order, with the kind of value that each holds; what is not known is empty.
 
 A row tells a moment as text, in UTC.
 """
+
+_KINDS = tuple(kind.name for kind in fields(Usage))
 
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """What a text starts with that a spreadsheet would run; the wide signs of East Asian ones too."""
@@ -42,10 +47,7 @@ def row(run: ListedRun) -> Row:
     held: dict[str, object] = {
         "interval_low": low,
         "interval_high": high,
-        **{
-            f"{kind}_tokens": getattr(run.usage, kind)
-            for kind in ("input", "cache_read", "cache_write", "output", "reasoning")
-        },
+        **{f"{kind}_tokens": getattr(run.usage, kind) for kind in _KINDS},
     }
     return {name: _value(held.get(name, getattr(run, name, None))) for name in COLUMNS}
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from kbsite.fold.lookup import Name
 from kbsite.model.event import AgentStart, Event, Scope, Session, TokenUse
-from kbsite.model.usage import Usage, total
+from kbsite.model.usage import Usage, total, with_hours_of
 
 _AT_ONCE = 1_000
 """Counts of an agent that are added up at once: memory should not hold all of a long transcript."""
@@ -101,7 +101,7 @@ class Ledger(Struct):
     @property
     def total(self) -> Usage:
         """What all agents used: the CLI's final count where there is one, else what was counted."""
-        return self.told if self.told.known else self.counted
+        return with_hours_of(self.told, self.counted) if self.told.known else self.counted
 
     @property
     def cost_usd(self) -> float | None:

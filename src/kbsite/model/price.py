@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kbsite.model.usage import with_hours_of
+
 if TYPE_CHECKING:
     from kbsite.model.run import Run
     from kbsite.model.transcript import Transcript
@@ -26,6 +28,7 @@ class TokenKind(Enum):
     INPUT = "input"
     CACHE_READ = "cache_read"
     CACHE_WRITE = "cache_write"
+    CACHE_WRITE_1H = "cache_write_1h"
     OUTPUT = "output"
 
     @property
@@ -38,6 +41,7 @@ _LABELS = {
     TokenKind.INPUT: "new",
     TokenKind.CACHE_READ: "from cache",
     TokenKind.CACHE_WRITE: "written to cache",
+    TokenKind.CACHE_WRITE_1H: "written to cache for an hour",
     TokenKind.OUTPUT: "out",
 }
 
@@ -55,7 +59,7 @@ class Price(Struct, frozen=True, kw_only=True):
     cache_write: Decimal | None = None
     """Written for as long as the provider keeps it by default: five minutes, where it says."""
     cache_write_1h: Decimal | None = None
-    """Written for an hour, where that has a price of its own."""
+    """Written for an hour."""
     source: str
     """Public address that states them."""
     looked_up: date
@@ -148,10 +152,11 @@ class Estimate(Struct, frozen=True):
     def usd_1h(self) -> Decimal | None:
         """The same if all that was written to the cache was kept for an hour; None if no other.
 
-        Counts do not tell for how long a cache is kept.
+        Or if the counts tell for how long it was kept.
         """
         rate, low = self.price.cache_write_1h, self.price.cache_write
-        if rate is None or low is None:
+        told = any(part.kind is TokenKind.CACHE_WRITE_1H for part in self.parts)
+        if told or rate is None or low is None:
             return None
         written = sum(p.tokens for p in self.parts if p.kind is TokenKind.CACHE_WRITE)
         return self.usd + (rate - low) * written / MILLION if written else None
@@ -176,8 +181,14 @@ def estimate(usage: Usage, model: str, day: date | None, table: PriceTable) -> E
 def _parts(usage: Usage, price: Price) -> Iterator[CostPart]:
     for kind in TokenKind:
         tokens: int | None = getattr(usage, kind.value)
-        if tokens is not None:
-            yield CostPart(kind, tokens, price.of(kind))
+        if tokens is None:
+            continue
+        if kind is TokenKind.CACHE_WRITE:
+            tokens = max(0, tokens - (usage.cache_write_1h or 0))
+        elif kind is TokenKind.CACHE_WRITE_1H:
+            # A part of what was written is no more than all of it.
+            tokens = min(tokens, usage.cache_write or 0)
+        yield CostPart(kind, tokens, price.of(kind))
 
 
 class Cost(Struct, frozen=True):
@@ -226,5 +237,5 @@ def cost(run: Run, table: PriceTable, shown: Transcript | None = None) -> Cost:
     told, usage = run.cost_usd, run.usage
     if shown is not None:
         told = shown.cost_usd if told is None else told
-        usage = usage if usage.known else shown.usage
+        usage = with_hours_of(usage, shown.usage) if usage.known else shown.usage
     return Cost(told, estimate(usage, run.model, run.day, table), run.cost_is_estimate)

@@ -14,8 +14,9 @@ BY_MESSAGE = "counted once per model message"
 class Usage:
     """Tokens by kind. None where the CLI does not say; never 0 for unknown.
 
-    The kinds do not overlap, but for `reasoning`, which is a part of `output`: a CLI that counts
-    cached tokens within its input, or reasoning beside its output, is converted by its parser.
+    The kinds do not overlap, but for `reasoning`, which is a part of `output`, and
+    `cache_write_1h`, which is one of `cache_write`: a CLI that counts cached tokens within its
+    input, or reasoning beside its output, is converted by its parser.
     """
 
     input: int | None = None
@@ -24,6 +25,8 @@ class Usage:
     """Tokens sent that came from the provider's cache."""
     cache_write: int | None = None
     """Tokens sent that were written into the provider's cache."""
+    cache_write_1h: int | None = None
+    """The part of `cache_write` that is kept for an hour; the rest for as long as is usual."""
     output: int | None = None
     """Tokens generated, reasoning included."""
     reasoning: int | None = None
@@ -65,6 +68,7 @@ def total(usages: Iterable[Usage]) -> Usage:
         input=_sum([usage.input for usage in held]),
         cache_read=_sum([usage.cache_read for usage in held]),
         cache_write=_sum([usage.cache_write for usage in held]),
+        cache_write_1h=_sum([usage.cache_write_1h for usage in held]),
         output=_sum([usage.output for usage in held]),
         reasoning=_sum([usage.reasoning for usage in held]),
     )
@@ -79,9 +83,21 @@ def without(whole: Usage, part: Usage) -> Usage:
         input=_less(whole.input, part.input),
         cache_read=_less(whole.cache_read, part.cache_read),
         cache_write=_less(whole.cache_write, part.cache_write),
+        cache_write_1h=_less(whole.cache_write_1h, part.cache_write_1h),
         output=_less(whole.output, part.output),
         reasoning=_less(whole.reasoning, part.reasoning),
     )
+
+
+def with_hours_of(told: Usage, counted: Usage) -> Usage:
+    """A count that says what was written for an hour, as far as another of the same answers does.
+
+    That is a part of what the count itself says was written. One with less does not hold it.
+    """
+    known, written = counted.cache_write_1h, told.cache_write
+    if told.cache_write_1h is not None or known is None or written is None:
+        return told
+    return told if written < (counted.cache_write or 0) else replace(told, cache_write_1h=known)
 
 
 def of_run(told: Usage, counted: Usage) -> Usage:

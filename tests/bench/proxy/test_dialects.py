@@ -96,6 +96,13 @@ def test_a_stream_tells_model_end_and_usage(
           "content": [{"type": "text", "text": "x"}],
           "usage": {"input_tokens": 5, "cache_creation_input_tokens": 0, "output_tokens": 9}},
          Usage(input=5, cache_write=0, output=9)),
+        (Dialect.ANTHROPIC,
+         {"type": "message", "model": "m", "stop_reason": "end_turn",
+          "content": [{"type": "text", "text": "x"}],
+          "usage": {"input_tokens": 5, "cache_creation_input_tokens": 7, "output_tokens": 9,
+                    "cache_creation": {"ephemeral_5m_input_tokens": 4,
+                                       "ephemeral_1h_input_tokens": 3}}},
+         Usage(input=5, cache_write=7, cache_write_1h=3, output=9)),
     ],
 )  # fmt: skip
 def test_an_answer_without_stream_tells_the_same(dialect: Dialect, body: Any, usage: Usage) -> None:

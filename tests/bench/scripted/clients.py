@@ -177,6 +177,7 @@ class AnthropicClient(Client):
             input=usage["input_tokens"], output=usage["output_tokens"],
             cache_read=usage["cache_read_input_tokens"],
             cache_write=usage["cache_creation_input_tokens"],
+            cache_write_1h=usage["cache_creation"]["ephemeral_1h_input_tokens"],
         )  # fmt: skip
 
 

@@ -77,6 +77,7 @@ def _tokens(usage: Usage, told: Transcript | None) -> str | None:
         "input": usage.input,
         "cache read": usage.cache_read,
         "cache write": usage.cache_write,
+        "of it for an hour": usage.cache_write_1h or None,
         "output": usage.output,
         "of it reasoning": usage.reasoning,
     }

@@ -18,6 +18,7 @@ from kbsite.model.usage import Usage, total
 Counts = Mapping[str, object]
 
 _WRITTEN = ("cache_creation_input_tokens", "total_cache_creation_input_tokens")
+_WRITTEN_1H = ("ephemeral_1h_input_tokens", "total_ephemeral_1h_input_tokens")
 _REASONING = (
     "reasoning_tokens", "reasoning_output_tokens", "total_reasoning_tokens",
     "total_reasoning_output_tokens", "thoughts_tokens",
@@ -29,15 +30,16 @@ def usage(told: Counts, prefix: str = "", *, written_apart: bool = False) -> Usa
     extra = mapping(told.get("extra"))
     prompt, cached = count(told.get(f"{prefix}prompt_tokens")), _cached(told, prefix)
     written, output = _first(extra, _WRITTEN), count(told.get(f"{prefix}completion_tokens"))
-    reasoning = _first(extra, _REASONING)
+    reasoning, kept = _first(extra, _REASONING), {**mapping(extra.get("cache_creation")), **extra}
     if prompt is not None:
         within = (cached or 0) + (0 if written_apart else written or 0)
         prompt = max(prompt - within, 0)
     if reasoning is not None and (output is None or reasoning > output):
         reasoning = None
     return Usage(
-        input=prompt, cache_read=cached, cache_write=written, output=output, reasoning=reasoning
-    )
+        input=prompt, cache_read=cached, cache_write=written,
+        cache_write_1h=_first(kept, _WRITTEN_1H), output=output, reasoning=reasoning,
+    )  # fmt: skip
 
 
 def written_apart(steps: Iterable[Counts]) -> bool:

@@ -24,6 +24,8 @@ _KINDS = {
     "cache_read_input_tokens": "cache_read",
     "cacheCreationInputTokens": "cache_write",
     "cache_creation_input_tokens": "cache_write",
+    "cacheCreationEphemeral1hInputTokens": "cache_write_1h",
+    "ephemeral_1h_input_tokens": "cache_write_1h",
     "outputTokens": "output",
     "output_tokens": "output",
     "thinkingTokens": "reasoning",
@@ -34,8 +36,8 @@ _KINDS = {
 def usage(value: object) -> Usage:
     """The counts of one usage object, of a message, a model or a result; input excludes cache."""
     held = mapping(value)
-    details = mapping(held.get("output_tokens_details"))
-    told = {**details, **held} if details else held
+    details, kept = mapping(held.get("output_tokens_details")), mapping(held.get("cache_creation"))
+    told = {**details, **kept, **held} if details or kept else held
     found: dict[str, int] = {}
     for key, kind in _KINDS.items():
         if key in told and (counted := count(told[key])) is not None:
