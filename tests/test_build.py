@@ -561,6 +561,20 @@ def test_a_board_cannot_take_a_folder_of_the_site(tmp_path: Path, name: str) -> 
         board_configs(Config(boards=boards), [], path)
 
 
+def test_two_boards_with_one_id_are_not_mixed(tmp_path: Path) -> None:
+    """One page would be written over the other, and each run would stand on both."""
+    path = tmp_path / "kbsite.yaml"
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    path.write_text(
+        "boards:\n- {id: one, title: x}\n- {id: two, title: y}\n- {id: one, title: z}\n"
+    )
+    told = r"kbsite\.yaml:4: boards\[2\]\.id: boards\[0\] has the same id, 'one'; choose another"
+    with pytest.raises(InputError, match=told):
+        build(read_settings(path))
+
+    assert not (tmp_path / "site").exists()
+
+
 def test_two_runs_with_one_id_are_not_mixed(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

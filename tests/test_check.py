@@ -21,6 +21,7 @@ from kbsite.model.event import Event, Trace, Unknown
 from kbsite.model.finding import Severity
 from kbsite.model.harness import Harness
 from kbsite.proofs import events
+from kbsite.reading import read
 from kbsite.store.files import folder_digest
 from kbsite.store.settings import Settings, read_settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
@@ -501,7 +502,9 @@ def test_keys_that_nobody_knows_are_told_with_what_they_may_mean(
 ) -> None:
     settings = make_settings(tmp_path, tagline="t", hardwear="cpu")
     with settings.path.open("a") as file:
-        file.write("redcat: {deny: [X]}\nstorage: {endpiont: x}\nredact: {allow: [{reason: r}]}\n")
+        file.write(
+            "redcat: {deny: [X]}\nstorage: {endpiont: x}\nredact: {allow: [{text: a, reason: r}]}\n"
+        )
         file.write("0: x\n")
     told = check([settings.path])
 
@@ -516,6 +519,39 @@ def test_keys_that_nobody_knows_are_told_with_what_they_may_mean(
         }.items()
     }
     assert all(one.line for one in told)
+
+
+def test_what_is_no_secret_is_named_where_it_lets_nothing_pass(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    entries = "[{text: a}, {why: nothing}, {rule: emial, why: a}, {rule: never, file: b}]"
+    with settings.path.open("a") as file:
+        file.write(f"redact: {{allow: {entries}}}\n")
+    told = {one.key: one for one in check([settings.path])}
+
+    assert set(told) == {
+        "redact.allow[1]", "redact.allow[2].rule", "redact.allow[3].rule"
+    }  # fmt: skip
+    assert "expected what it is about: text, rule or file" in told["redact.allow[1]"].message
+    assert told["redact.allow[2].rule"].message.endswith("did you mean email?")
+    assert "no rule is called so" in told["redact.allow[3].rule"].message
+    assert all(one.line and one.severity is Severity.WARNING for one in told.values())
+
+
+def test_runs_in_a_bucket_of_which_nothing_was_copied_are_to_be_built_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that somebody makes there would be taken for a bucket without runs."""
+    monkeypatch.setenv("KBSITE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("runs: s3://bench/runs\nboards:\n- {id: demo, title: Demo}\n")
+    (told,) = [one for one in check([path]) if one.severity is Severity.ERROR]
+
+    assert (told.line, told.key) == (1, "runs")
+    assert told.message == "nothing of s3://bench/runs was copied yet: `kbsite build` does that"
+    (read_too,) = read(read_settings(path)).findings
+    assert read_too.message == told.message
 
 
 def test_a_site_cannot_stand_where_a_file_is(tmp_path: Path, make_settings: MakeSettings) -> None:

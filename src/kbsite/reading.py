@@ -194,6 +194,7 @@ def _runs(
     folder, most = settings.runs, settings.config.most_file_bytes
     if not folder.is_dir():
         message = "no such folder; make it, or name another one under runs of kbsite.yaml"
+        message = settings.no_runs if settings.runs_at else message
         findings.append(Finding(Severity.ERROR, str(folder), message))
         return
     seen: dict[str, Path] = {}
@@ -294,15 +295,20 @@ def board_configs(
     InputError names one that cannot be, with its line in `path`, the file that declares it; None
     where that is not at hand.
     """
+    first: dict[str, int] = {}
     for number, declared in enumerate(config.boards):
         if not _is_folder(declared.id):
             message = f"{declared.id[:300]!r} cannot be a folder of the site; choose another id"
-            key = f"boards[{number}].id"
-            if path is None:
-                raise InputError(message, path=CONFIG, key=key)
-            raise wrong(path, key, message).errors[0]
-    known = {declared.id for declared in config.boards}
-    named = sorted({stored.run.board for stored in others} - known)
+        elif (other := first.setdefault(declared.id, number)) != number:
+            # One page would be written over the other, and each run would stand on both.
+            message = f"boards[{other}] has the same id, {declared.id!r}; choose another id"
+        else:
+            continue
+        key = f"boards[{number}].id"
+        if path is None:
+            raise InputError(message, path=CONFIG, key=key)
+        raise wrong(path, key, message).errors[0]
+    named = sorted({stored.run.board for stored in others} - first.keys())
     # A run may say anything of its board: one that cannot be is none, and its runs are told.
     made = (BoardConfig(id=name, title=name) for name in named if _is_folder(name))
     return [*config.boards, *made]

@@ -153,6 +153,29 @@ def test_every_wrong_key_is_named_with_its_line(tmp_path: Path) -> None:
     ]
 
 
+NEARLY = [
+    ("titel: a", "title", "titel"),
+    ("title: a\nparts:\n- {nme: b}", "parts[0].name", "nme"),
+    ("title: a\nparts:\n- name: b\n- {naame: b, colour: red}", "parts[1].name", "naame"),
+]
+
+
+@pytest.mark.parametrize(("text", "key", "meant"), NEARLY)
+def test_a_key_that_is_misspelt_is_named_where_it_is_missing(
+    text: str, key: str, meant: str, tmp_path: Path
+) -> None:
+    (told,) = in_yaml(tmp_path, f"format: 1\n{text}")
+
+    assert told[1:] == (key, f"missing; expected text; did you mean this by {meant}?")
+
+
+def test_what_a_record_knows_by_another_name_is_no_slip(tmp_path: Path) -> None:
+    """`name` is nearly `names`, which is a key of its own; a far word is none either."""
+    (told,) = in_yaml(tmp_path, "format: 1\nnames: [a]\nheading: b\n1: c\n")
+
+    assert told[1:] == ("title", "missing; expected text")
+
+
 WRONG_YAML = [
     ("title: 5", 2, "title", "expected text, got a whole number"),
     ("title: 1.5", 2, "title", "expected text, got a number"),

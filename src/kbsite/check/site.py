@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import chain
 from math import inf
 from pathlib import Path, PurePosixPath
@@ -16,11 +17,12 @@ from kbsite.check.remarks import Remarks
 from kbsite.check.runs import runs_findings
 from kbsite.engines import ENGINES
 from kbsite.errors import InputError
-from kbsite.model.config import SHARE, BoardConfig
+from kbsite.model.config import SHARE, Allowed, BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import is_reserved, lookout_of, read
+from kbsite.redaction.titles import KNOWN
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.run_folders import RUN
 from kbsite.store.settings import Settings
@@ -66,19 +68,21 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
     if settings.path.is_file():
         config_key_remarks(settings.path, remarks.warn)
     if not settings.runs.is_dir():
-        remarks.error("runs", f"there is no folder {settings.runs}; make it, or name another one")
+        remarks.error("runs", settings.no_runs)
     if not settings.problems.is_dir():
         remarks.warn("problems", f"there is no folder {settings.problems}")
     if config.engine and config.engine not in ENGINES:
         remarks.error("engine", f"expected one of {', '.join(ENGINES)}, got {config.engine!r}")
     _out_remarks(remarks, settings)
+    _allow_remarks(remarks, config.redact.allow)
     first: dict[str, int] = {}
     for number, (board, held) in enumerate(zip(config.boards, folders, strict=True)):
         key = f"boards[{number}]"
         if first.setdefault(board.id, number) != number:
             remarks.error(f"{key}.id", f"boards[{first[board.id]}] has the same id, {board.id!r}")
         _board_remarks(remarks, key, board)
-        _folder_remarks(remarks, key, board, held)
+        if settings.runs_at is None or settings.runs.is_dir():
+            _folder_remarks(remarks, key, board, held)
         _deck_remarks(remarks, key, board, there, held)
     _title_remarks(remarks, config.boards)
     return remarks.findings()
@@ -94,6 +98,18 @@ def _out_remarks(remarks: Remarks, settings: Settings) -> None:
     for what, folder in settings.input_folders.items():
         if out.is_relative_to(folder.resolve()):
             remarks.error("out", f"within {folder}: the site would be taken for {what}")
+
+
+def _allow_remarks(remarks: Remarks, allow: Sequence[Allowed]) -> None:
+    """Say which entries of what is no secret let nothing pass, whatever was meant by them."""
+    for number, one in enumerate(allow):
+        key = f"redact.allow[{number}]"
+        if not (one.text or one.rule or one.file):
+            remarks.warn(key, "lets nothing pass; expected what it is about: text, rule or file")
+        elif one.rule and one.rule not in KNOWN:
+            near = get_close_matches(one.rule[:100], KNOWN, 1, 0.7)
+            cure = f"did you mean {near[0]}?" if near else "builds name the rule of all they cover"
+            remarks.warn(f"{key}.rule", f"lets nothing pass: no rule is called so; {cure}")
 
 
 def _title_remarks(remarks: Remarks, boards: Sequence[BoardConfig]) -> None:

@@ -15,6 +15,9 @@ CROWDED: Final = "crowded"
 DENIED: Final = "denied"
 SEEN: Final = "seen-elsewhere"
 
+KNOWN: Final = frozenset((ARCHIVE, CROWDED, DENIED, SEEN, *(rule.id for rule in RULES)))
+"""The ids of all rules."""
+
 
 def title(rule: str) -> str:
     """What a rule hides, in words."""

@@ -104,13 +104,13 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
         hint = hints[name]
         if name not in data:
             if required:
-                wrong.append((name, f"missing; expected {_expected(hint)}"))
+                wrong.append((name, _missing(name, _expected(hint), data, kind)))
             continue
         try:
             values[name] = _converted(data[name], hint)
         except msgspec.ValidationError as error:
             item = _explained_item(data[name], name, hint)
-            wrong.append(item or _explained(error, name, hint))
+            wrong.append(item or _explained(error, name, hint, data[name]))
             continue
         if _zoneless(values[name]):
             wrong.append((name, f"expected {_expected(hint)}, got one without zone"))
@@ -165,8 +165,38 @@ def _zoneless(value: object) -> bool:
     return isinstance(value, datetime) and value.tzinfo is None
 
 
-def _explained(error: msgspec.ValidationError, name: str, hint: object) -> tuple[str, str]:
-    """The key at or within `name` that is wrong, and what is wrong with it."""
+def _missing(name: str, expected: str, held: object, kind: object) -> str:
+    """What is told of a key that is not there; `held` is the record that lacks it.
+
+    What stands in it under a name that is nearly this one, and is none of the record's, is named.
+    """
+    told = f"missing; expected {expected}"
+    if not isinstance(held, dict) or not _is_record(kind):
+        return told
+    from difflib import get_close_matches  # most files lack nothing
+
+    known = {one for one, _ in _fields(kind)}
+    others = [key[:100] for key in held if isinstance(key, str) and key not in known]
+    near = get_close_matches(name, others[:100], 1, 0.7)
+    return f"{told}; did you mean this by {one_line(near[0])}?" if near else told
+
+
+def _at(data: object, path: str) -> object:
+    """What stands at a path such as "[0].lines" within plain data; None where nothing does."""
+    for name, index in _STEP.findall(path):
+        if isinstance(data, dict) and name:
+            data = data.get(name)
+        elif isinstance(data, list) and index.isdecimal() and int(index) < len(data):
+            data = data[int(index)]
+        else:
+            return None
+    return data
+
+
+def _explained(
+    error: msgspec.ValidationError, name: str, hint: object, data: object
+) -> tuple[str, str]:
+    """The key at or within `name` that is wrong, and what is wrong with it; `data` stands there."""
     match = _PLACE.fullmatch(str(error))
     what, rest = (match["what"], match["path"] or "") if match else (str(error), "")
     what = short(what.replace("`", ""))
@@ -176,7 +206,8 @@ def _explained(error: msgspec.ValidationError, name: str, hint: object) -> tuple
     if what.startswith("Object missing required field "):
         missing = what.rpartition(" ")[2]
         expected = _expected(_inner(hint, f"{rest}.{missing}"))
-        return f"{key}.{missing}", f"missing; expected {expected}"
+        kind = _present(_inner(hint, rest))
+        return f"{key}.{missing}", _missing(missing, expected, _at(data, rest), kind)
     expected = _expected(_inner(hint, rest))
     if wrong := _GOT.fullmatch(what):
         return key, f"expected {expected}, got {_WORDS.get(wrong['got'], wrong['got'])}"
@@ -191,7 +222,7 @@ def _explained_item(data: object, name: str, hint: Any) -> tuple[str, str] | Non
             try:
                 _converted(value, get_args(hint)[-1])
             except msgspec.ValidationError as error:
-                return _explained(error, f"{name}.{key}", get_args(hint)[-1])
+                return _explained(error, f"{name}.{key}", get_args(hint)[-1], value)
     return None
 
 

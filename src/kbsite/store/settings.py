@@ -54,6 +54,14 @@ class Settings(Struct, frozen=True):
         """Folders in which all that lies is taken for what they hold, by what that is."""
         return {"runs": self.runs, "problems": self.problems}
 
+    @property
+    def no_runs(self) -> str:
+        """What is told where the folder of the runs is not there, and what to do about it."""
+        if self.runs_at is not None:
+            # A folder that somebody makes there would be taken for a bucket without runs.
+            return f"nothing of {self.runs_at.url} was copied yet: `kbsite build` does that"
+        return f"there is no folder {self.runs}; make it, or name another one"
+
     def most_bytes(self, path: str) -> int:
         """How many bytes the file at a path may have that a build reads.
 

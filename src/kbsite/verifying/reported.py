@@ -13,10 +13,8 @@ from typing import Final
 from kbsite.hiding.told import MOST_LINES
 from kbsite.late import late
 from kbsite.model.redacted import RedactedFile
-from kbsite.redaction.gates import RULES
-from kbsite.redaction.titles import ARCHIVE, CROWDED, DENIED, SEEN
+from kbsite.redaction.titles import ARCHIVE, KNOWN
 
-_KNOWN: Final = frozenset((ARCHIVE, CROWDED, DENIED, SEEN, *(rule.id for rule in RULES)))
 _COVER: Final = late(rb"x|00|\((?:r|$)|\A[ ]*\r?\Z")
 """What stands in place of something, or how it begins where a line ends."""
 _ZIP: Final = b"PK"
@@ -35,7 +33,7 @@ def faults(one: RedactedFile, path: Path) -> Iterator[Fault]:
     for rule in one.lines.keys() - one.hits.keys():
         yield f"lines.{rule}", "tells lines of a rule of which hits knows nothing"
     for rule, times in one.hits.items():
-        if rule not in _KNOWN:
+        if rule not in KNOWN:
             yield f"hits.{rule}", "is no rule of redaction"
         elif times < 1:
             yield f"hits.{rule}", f"expected at least one passage, got {times}"
