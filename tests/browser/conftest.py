@@ -50,6 +50,17 @@ LIKE_SAFARI = """
 """
 """A script for a new page: nobody stays with what he sees, or is told that a glide has ended."""
 
+PATIENT = """
+  const after = setTimeout;
+  window.setTimeout = (act, late, ...given) => after(
+    late === 3000 ? () => window.impatient && act() : act, late, ...given);
+"""
+"""A script for a new page: it waits for run.js however long that takes, until it is `impatient`.
+
+A page lets go of it 3 s after an act (LONG in templates/parts/boot.html), which a machine at work
+may need to bring it.
+"""
+
 LATEST = 60_000
 """Milliseconds until what is waited for is taken not to come: nothing here is about time."""
 
@@ -150,6 +161,7 @@ def _context_of(chromium: Browser) -> Iterator[functools.partial[BrowserContext]
     def make(**options: object) -> BrowserContext:
         contexts.append(chromium.new_context(**options))  # type: ignore[arg-type]
         contexts[-1].set_default_timeout(LATEST)
+        contexts[-1].add_init_script(PATIENT)
         return contexts[-1]
 
     yield functools.partial(make)

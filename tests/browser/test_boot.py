@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser import pointer
 from tests.browser.conftest import BEFORE, VEILED_FIRST
 from tests.browser.long_session import ROUNDS, line_of
-from tests.browser.waiting import address_ends, wait_until
+from tests.browser.waiting import ANSWERED, address_ends, at_rest, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -31,11 +31,7 @@ class Held:
 
     def route(self) -> Route:
         """The one request for run.js."""
-        for _ in range(100):
-            if self.waiting:
-                break
-            self.page.wait_for_timeout(50)
-        assert len(self.waiting) == 1
+        wait_until(self.page, lambda: len(self.waiting) == 1)
         return self.waiting.pop()
 
 
@@ -51,7 +47,7 @@ def _held(run_address: str, context_of: functools.partial[BrowserContext]) -> He
 
 
 def test_a_page_that_is_read_asks_for_no_file(held: Held) -> None:
-    held.page.wait_for_timeout(500)
+    at_rest(held.page, ANSWERED)
 
     assert held.asked == ["index.html"]
     expect(held.page.locator("#tools")).to_be_visible()
@@ -154,6 +150,7 @@ def test_where_the_script_cannot_be_had_links_lead_to_pages(held: Held) -> None:
 
 
 def test_where_the_script_cannot_be_used_links_lead_to_pages_after_a_while(held: Held) -> None:
+    held.page.evaluate("window.impatient = true")
     anchor = followed(held.page)
     held.route().fulfill(body="const more = than a browser understands;")
 
@@ -192,10 +189,14 @@ def test_what_is_unfolded_before_it_is_there_is_so_after_a_reload(held: Held) ->
 def test_the_next_act_asks_again(held: Held) -> None:
     page = held.page
     page.keyboard.press("?")
+    script = page.locator("script[src$='run.js']")
+    # No timer of the page ends: nothing is asked because its time has come.
+    page.evaluate("window.after = setTimeout; window.setTimeout = () => 0")
     held.route().abort()
-    page.wait_for_timeout(200)
-    with page.expect_request("**/run.js"):
-        page.keyboard.press("?")
+    expect(script).to_have_count(0)
+    page.keyboard.press("?")
+    expect(script).to_have_count(1)
+    page.evaluate("window.setTimeout = window.after")
     held.route().continue_()
 
     expect(page.locator("#help")).to_be_visible()
@@ -236,7 +237,7 @@ def test_keys_that_are_not_to_act_do_not(held: Held) -> None:
     held.route().continue_()
 
     expect(held.page.locator("#keys")).not_to_be_checked()
-    held.page.wait_for_timeout(200)
+    at_rest(held.page, ANSWERED)
     expect(held.page.locator("#help")).to_be_hidden()
     expect(held.page.locator("#query")).not_to_be_focused()
 

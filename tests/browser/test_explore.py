@@ -17,7 +17,7 @@ from kbsite.store.problems import read_problem
 from tests.browser.axe import OF_COLOURS, broken, open_all
 from tests.browser.conftest import Open, opening
 from tests.browser.once import once
-from tests.browser.waiting import address_ends, reached
+from tests.browser.waiting import ANSWERED, address_ends, at_rest, reached
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
@@ -119,7 +119,7 @@ def test_a_finger_is_told_of_a_point_first_and_opens_its_run_by_another_tap(
     page.touchscreen.tap(*at)
     expect(page.locator(".hoverlayer text").first).to_contain_text("score .100")
     # As long as a tap may be told of again, as one of a mouse.
-    page.wait_for_timeout(100)
+    at_rest(page, ANSWERED)
     assert "explore/index.html" in page.url
     page.touchscreen.tap(*at)
 

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, ROUNDS, WINDOWS_ROUND, line_of
-from tests.browser.waiting import address_ends, at_rest
+from tests.browser.waiting import LED, address_ends, at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -74,7 +74,7 @@ def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
 
     page.wait_for_function("() => [...(CSS.highlights.get('found') ?? [])].join('') !== ''")
     assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "needle-02345"
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     top = page.evaluate("[...CSS.highlights.get('found')][0].getBoundingClientRect().top")
     assert 0 < top < page.viewport_size["height"]  # type: ignore[index]
 
@@ -84,13 +84,12 @@ def test_a_hit_within_a_long_text_is_there_again_after_a_reload(open_run: Open) 
     page = open_run()
     find(page, "needle-02345")
     page.wait_for_function(f"() => {HIT} > 0 && {HIT} < innerHeight")
-    page.wait_for_timeout(900)
-    at_rest(page)
+    at_rest(page, LED)
     before = page.evaluate(HIT)
     page.reload()
     expect(page.locator("#found")).to_have_text("1 of 1")
     page.wait_for_function(f"() => Math.abs({HIT} - {before}) < 40")
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     assert abs(page.evaluate(HIT) - before) < 40
     find(page, "needle-023")
     expect(page.locator("#found")).to_have_text("1 of 100")
@@ -155,7 +154,7 @@ def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
     page = open_run(f"?q=Round&case=1#L{hit}")
     found, here = page.locator("#found"), page.locator(".steps > li.here")
     expect(found).to_have_text(f"101 of {ROUNDS}")
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     address_ends(page, f"#L{hit}")
     expect(here).to_be_in_viewport()
     assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "Round"
@@ -178,7 +177,7 @@ def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open
     page = open_run(f"?show=is-error#{text}")
     visible = page.locator(".steps > li:visible")
     expect(visible).to_have_count(len(FAILED) + 1)
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     expect(page.locator(f"#{text}")).to_be_in_viewport()
     find(page, "secret thought 5")
     expect(page.locator("#found")).to_have_text("1 of 11")
@@ -188,7 +187,7 @@ def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open
     expect(page.locator(f"#{text}")).to_be_hidden()
     expect(visible).to_have_count(len(FAILED) + 1)
     expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     expect(page.locator(".steps > li.here")).to_be_in_viewport()
 
 
@@ -222,7 +221,7 @@ def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
         pytest.skip("from disk a browser lets nothing be done beside a page")
     found = page.locator("#found")
     find(page, r"(.|\s)*§")
-    page.wait_for_timeout(300)
+    expect(found).to_have_attribute("aria-busy", "true")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     expect(page.locator(".steps > li.here")).to_have_count(1)

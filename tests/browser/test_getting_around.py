@@ -19,7 +19,15 @@ from tests.browser.long_session import (
     WINDOWS_ROUND,
     line_of,
 )
-from tests.browser.waiting import address_holds, at_rest, wait_at_end, wait_at_rest, wait_until
+from tests.browser.waiting import (
+    ANSWERED,
+    LED,
+    address_holds,
+    at_rest,
+    wait_at_end,
+    wait_at_rest,
+    wait_until,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -101,7 +109,7 @@ def test_who_has_read_on_goes_on_from_there_and_not_from_where_he_stood(open_run
     page = open_run(f"#L{line_of(80)}")
     here = page.locator(".steps > li.here")
     expect(here).to_be_focused()
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     for _ in range(3):
         page.keyboard.press("PageDown")
         at_rest(page)
@@ -122,7 +130,7 @@ def test_who_looks_at_the_verdict_goes_on_from_where_he_stood(open_run: Open) ->
     page = open_run(f"#L{line_of(80)}")
     here = page.locator(".steps > li.here")
     expect(here).to_be_focused()
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     page.keyboard.press("Home")
     expect(page.locator("h1")).to_be_in_viewport()
     at_rest(page)
@@ -347,7 +355,7 @@ def test_who_takes_a_filter_back_is_where_it_led_him(open_run: Open) -> None:
     expect(step).to_be_focused()
     wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 300)
     before = step.evaluate(TOP)
-    page.wait_for_timeout(900)  # nothing leads him there any more
+    at_rest(page, LED)  # nothing leads him there any more
     pointer.press(chip)
     expect(page.locator("main.narrowed")).to_have_count(0)
 
@@ -379,7 +387,7 @@ def test_who_unfolds_everything_stays_at_his_step(open_run: Open, line: int) -> 
     wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 300)
     before = step.evaluate(TOP)
     for told in ("shut", "open", ""):
-        page.wait_for_timeout(900)  # nothing leads him there any more
+        at_rest(page, LED)  # nothing leads him there any more
         page.keyboard.press("f")
         expect(page.locator("#fold")).to_have_value(told)
 
@@ -395,7 +403,7 @@ def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
     before = step.evaluate(TOP)
     page.reload()
     expect(page.locator(f"#L{line_of(103)}")).to_be_attached()
-    page.wait_for_timeout(900)  # nothing takes it away later, either
+    at_rest(page, LED)  # nothing takes it away later, either
 
     wait_at_rest(page, lambda: abs(step.evaluate(TOP) - before) <= 50)
 
@@ -406,7 +414,7 @@ def test_who_stands_at_a_step_stands_there_after_a_reload(open_run: Open) -> Non
         page.keyboard.press("j")
     here = page.locator(".steps > li.here")
     expect(here).to_have_id("L3")
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     page.reload()
 
     expect(here).to_have_id("L3")
@@ -417,15 +425,18 @@ def test_who_left_the_steps_is_not_taken_back_to_one_by_a_reload(
     open_run: Open, beside: str, down: int
 ) -> None:
     page = open_run(f"#L{line_of(3)}")
-    page.wait_for_timeout(900)
+    here = page.locator(".steps > li.here")
+    expect(here).to_have_count(1)
+    at_rest(page, LED)
     pointer.move(page, 300, 300)
     page.mouse.wheel(0, 1)
     page.evaluate(f"scrollTo(0, {down})")
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     page.evaluate(f"scrollTo(0, {down})")
     before = page.locator(beside).evaluate(TOP)
     page.reload()
-    page.wait_for_timeout(1500)
+    expect(here).to_have_count(1)  # the address leads there, and then what was kept away from it
+    at_rest(page, 2 * LED)
 
     wait_at_rest(page, lambda: abs(page.locator(beside).evaluate(TOP) - before) <= 50)
 
@@ -535,7 +546,7 @@ def test_finding_is_loaded_for_a_pointer_that_moves_and_not_for_one_at_rest(open
 
     # As Chromium does when a page comes to lie below a pointer that nobody moved.
     page.evaluate("document.body.dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))")
-    page.wait_for_timeout(100)
+    at_rest(page, ANSWERED)
     assert not any("find.js" in name for name in asked)
 
     with page.expect_request("**/find.js"):

@@ -11,7 +11,7 @@ from tests.browser import pointer
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, ROUNDS, line_of
-from tests.browser.waiting import address_ends, wait_at_rest, wait_until
+from tests.browser.waiting import ANSWERED, LED, address_ends, at_rest, wait_at_rest, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -98,7 +98,7 @@ def test_a_key_that_waits_for_steps_leads_nowhere_once_the_reader_went_elsewhere
         held.pop().continue_()
 
     at(page, PLACE)
-    page.wait_for_timeout(300)
+    at_rest(page, ANSWERED)
     at(page, PLACE)
     address_ends(page, f"#{PLACE}")
 
@@ -162,9 +162,9 @@ def test_after_a_reload_back_leads_to_where_one_was(open_run: Open) -> None:
     pointer.arrive(page)  # before, its end is a screen or two away
     for _ in range(6):
         page.mouse.wheel(0, 2500)
-        page.wait_for_timeout(200)
+        at_rest(page)
     page.reload()
-    page.wait_for_timeout(1500)
+    at_rest(page, 2 * LED)
     wait_at_rest(page, lambda: bool(page.evaluate(FIRST)))
     # Where one was is where one is led away from: a machine at work may bring in parts until then.
     first = page.locator(".quote .place a").last.evaluate(

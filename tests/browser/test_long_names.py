@@ -14,6 +14,7 @@ from tests.browser.conftest import Open
 from tests.browser.long_session import session
 from tests.browser.once import once
 from tests.browser.test_accessibility import BROKEN
+from tests.browser.waiting import at_rest
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -102,7 +103,8 @@ def test_what_sticks_below_the_links_of_the_site_is_not_covered_by_them(
         page = open_site(f"{name}/index.html", viewport=size)
         page.mouse.move(300, 300)
         page.mouse.wheel(0, 10)
-        page.wait_for_timeout(300)  # the wheel turns it smoothly
+        page.wait_for_function("scrollY > 0")  # the wheel turns it smoothly
+        at_rest(page)
         page.locator(place).first.evaluate(past)
         page.wait_for_function(BELOW, arg=place)
 

@@ -16,7 +16,14 @@ from kbsite.build import build
 from tests.browser.conftest import LIKE_SAFARI, Open
 from tests.browser.long_session import LONG_ROUND, line_of
 from tests.browser.once import once
-from tests.browser.waiting import at_end, press_until, to_end, wait_at_rest, wait_until
+from tests.browser.waiting import (
+    at_end,
+    at_rest,
+    press_until,
+    to_end,
+    wait_at_rest,
+    wait_until,
+)
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -43,6 +50,8 @@ FOUND = """(words) => {
   window.find(words);
   return getSelection().getRangeAt(0).getBoundingClientRect().top;
 }"""
+FOLLOWED = 1200
+"""Milliseconds in which who came to an end may still be taken to where it moved."""
 
 
 UPWARDS = """async () => {
@@ -141,7 +150,7 @@ def test_who_leaves_the_end_again_is_not_brought_back(open_site: Open) -> None:
     _wait_for_end(page)
     # Chromium drops a key that comes in the very moment in which a glide ends.
     press_until(page, "PageUp", partial(_left_end, page))
-    page.wait_for_timeout(500)
+    at_rest(page, FOLLOWED)
 
     assert _left_end(page)
 
@@ -155,7 +164,7 @@ def test_who_goes_up_stays_with_what_he_sees_in_a_browser_that_does_not_see_to_i
     page.goto(address)
     page.keyboard.press("End")
     _wait_for_end(page)
-    page.wait_for_timeout(1200)
+    at_rest(page, FOLLOWED)
 
     assert page.evaluate(UPWARDS) == []
 

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import FAILED, LONG_ROUND, line_of
-from tests.browser.waiting import address_holds
+from tests.browser.waiting import ANSWERED, address_holds, at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -97,11 +97,13 @@ def test_the_network_that_is_back_is_asked_at_once(cut_off: Page) -> None:
     page.reload()
     page.clock.pause_at(LATER)
     asked: list[str] = []
+    failed: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: failed.append(request.url))
     page.locator("section.part").nth(2).scroll_into_view_if_needed()
     expect(page.locator("#said")).to_have_text("some steps could not be loaded")
     before = -1
-    while before < len(asked):
+    while before < len(asked) or len(failed) < len(asked):
         before = len(asked)
         page.wait_for_timeout(500)
     page.unroute(PARTS)
@@ -161,7 +163,8 @@ def test_the_first_error_is_gone_to_though_the_part_of_a_later_one_comes_first(
     expect(second).to_be_visible()
     expect(first).to_have_count(0)
     page.keyboard.press("e")
-    page.wait_for_timeout(300)
+    at_rest(page, ANSWERED)
+    expect(page.locator(".steps > li.here")).to_have_count(0)
     for route in asked:
         route.continue_()
 

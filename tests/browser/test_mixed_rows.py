@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from kbsite.build import build
 from tests.browser.conftest import opening
+from tests.browser.waiting import LED, at_rest
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
@@ -64,5 +65,5 @@ def test_a_permalink_leads_to_its_step_where_parts_share_lines(
             expect(step).to_contain_text(f"Turn {turn} of {('first', 'second')[number]}.")
             expect(step).to_be_in_viewport()
             expect(step).to_be_focused()
-            page.wait_for_timeout(900)
+            at_rest(page, LED)
             expect(step).to_be_in_viewport()

@@ -10,24 +10,25 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import LIKE_SAFARI
 from tests.browser.long_session import ROUNDS, line_of
-from tests.browser.waiting import wait_at_end, wait_at_rest
+from tests.browser.waiting import LED, at_rest, wait_at_end, wait_at_rest
 
 pytestmark = pytest.mark.browser
 
 UPWARDS = """async () => {
   const edge = document.getElementById("tools").getBoundingClientRect().bottom;
   const bottom = (step) => step.getBoundingClientRect().bottom;
-  const parts = () => document.querySelectorAll("section.part > ol").length;
-  const [there, thrown] = [parts(), []];
-  for (let turn = 0; turn < 40; turn += 1) {
+  const parts = () => [...document.querySelectorAll("section.part:has(> ol)")].map(({ id }) => id);
+  const [there, more, thrown] = [new Set(parts()), new Set(), []];
+  for (let turn = 0; turn < 40 || (!more.size && scrollY > 450); turn += 1) {
     const step = [...document.querySelectorAll("ol.steps > li")].find((one) => bottom(one) > edge);
     const before = bottom(step);
     scrollBy(0, -450);
     for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
     const by = step.isConnected ? bottom(step) - before : NaN;
     if (!(Math.abs(by - 450) < 8)) thrown.push([step.id, by]);
+    for (const id of parts()) if (!there.has(id)) more.add(id);
   }
-  return { thrown, more: parts() - there };
+  return { thrown, more: more.size };
 }"""
 """Where a reader who goes up was thrown off his place, and how many parts came in meanwhile."""
 
@@ -44,7 +45,7 @@ def _safari_at(run_address: str, context_of: functools.partial[BrowserContext]) 
         page.add_init_script(LIKE_SAFARI)
         page.goto(f"{run_address}#{anchor}")
         expect(page.locator(f"#{anchor}")).to_be_in_viewport()
-        page.wait_for_timeout(900)
+        at_rest(page, LED)
         return page
 
     return opened

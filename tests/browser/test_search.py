@@ -21,7 +21,7 @@ from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK, stream
-from tests.browser.waiting import address_ends, address_holds
+from tests.browser.waiting import ANSWERED, address_ends, address_holds, at_rest
 from tests.browser.witness import Opened, Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import running
@@ -399,7 +399,7 @@ def test_nothing_that_is_found_is_executed(found_at: str, page: Page, witness: W
     expect(page.locator("#texts-found > li").first).to_contain_text("<script>alert(1)</script>")
     page.locator("#texts-found .hits a").first.click()
     expect(page.locator("#transcript")).to_be_attached()
-    page.wait_for_timeout(300)
+    at_rest(page, ANSWERED)
 
     assert witness.dialogs == []
     assert witness.errors == []

@@ -14,6 +14,7 @@ from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
 from tests.browser.finding import find
 from tests.browser.long_session import ROUNDS, session
+from tests.browser.waiting import ANSWERED, at_rest, wait_until
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import Running, running, until
@@ -119,10 +120,12 @@ def test_a_page_that_did_not_change_is_left_alone(
     """The page of another run: nothing on it is new, and what is typed there stays."""
     expect(page.locator("#kbsite-live")).to_be_hidden()
     asked: list[str] = []
+    told: list[str] = []
     page.on("request", lambda request: asked.append(request.method))
+    page.on("response", lambda response: told.append(response.request.method))
     amend(run_of(settings, "other"), "It computes", "It now computes")
     assert server.built().written
-    page.wait_for_timeout(1000)
+    wait_until(page, lambda: told.count("HEAD") == asked.count("HEAD") > 0)
+    at_rest(page, ANSWERED)
 
-    assert "HEAD" in asked
     assert page.evaluate("window.first") is True

@@ -22,7 +22,7 @@ from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACKS, _hostile
-from tests.browser.waiting import address_ends
+from tests.browser.waiting import address_ends, wait_until
 from tests.browser.witness import Witness
 from tests.unpacking import carried
 
@@ -227,11 +227,10 @@ def test_nothing_but_its_own_scripts_and_styles_is_taken(open_run: Open, witness
         make("style", { textContent: "body { color: rgb(1, 2, 3) }" });
     }"""
     )
-    page.wait_for_timeout(200)
+    wait_until(page, lambda: len(witness.errors) == 2)
 
     assert page.evaluate("window.ran") is None
     assert page.evaluate("getComputedStyle(document.body).color") != "rgb(1, 2, 3)"
-    assert len(witness.errors) == 2
     witness.errors.clear()
 
 
@@ -263,8 +262,8 @@ def test_nothing_hostile_is_executed_or_fetched_from_the_file(
     shown = page.evaluate("document.body.textContent")
     for name in carried(file.read_text("utf-8")):
         page.goto(f"{file.as_uri()}#{name}")
-        page.wait_for_timeout(50)
         shown += page.evaluate("(name) => kbsiteCarried(name)", name)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
 
     for attack in ATTACKS:
         assert shown.count(attack) >= 10, attack

@@ -18,7 +18,7 @@ from tests.browser.axe import broken, open_all
 from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
-from tests.browser.waiting import address_ends
+from tests.browser.waiting import ANSWERED, address_ends, at_rest
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version
@@ -129,7 +129,7 @@ def test_a_page_that_is_opened_at_no_state_starts_at_its_top(
     page = context_of().new_page()
     page.goto(f"{start}runs/few/snapshots.html")
     expect(page.locator("#shown-told")).to_contain_text("from state")
-    page.wait_for_timeout(200)
+    at_rest(page, ANSWERED)
 
     address_ends(page, "snapshots.html")
     assert page.evaluate("scrollY") == 0

@@ -21,7 +21,7 @@ from tests.browser.long_session import (
     ROUNDS,
     line_of,
 )
-from tests.browser.waiting import address_ends, address_holds
+from tests.browser.waiting import ANSWERED, LED, address_ends, address_holds, at_rest, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -65,7 +65,7 @@ def test_a_permalink_leads_to_its_step_whatever_part_it_is_in(open_run: Open, nu
     step = page.locator(f"#{anchor}")
 
     expect(step).to_contain_text(f"Round {number} begins.")
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     expect(step).to_be_in_viewport()
     if number < ROUNDS - 5:
         assert abs(top_of(page, anchor)) <= 50
@@ -93,7 +93,7 @@ def test_a_permalink_asks_for_its_part_before_the_page_is_read(
     with page.expect_request("**/steps-*"):
         page.goto(f"{run_address}#{anchor}{lines}", wait_until="commit")
     assert page.evaluate("veiledFirst")
-    page.wait_for_timeout(100)
+    wait_until(page, lambda: bool(held))
     held[0].fulfill(body="")
 
     expect(page.locator(f"#{anchor}")).to_be_in_viewport()
@@ -322,7 +322,7 @@ def test_the_keys_are_shown_wherever_the_reader_is_and_leave_the_place_as_it_was
     page = open_run(f"#{anchor}", viewport={"width": width, "height": 900})
     step = page.locator(f"#{anchor}")
     expect(step).to_be_focused()
-    page.wait_for_timeout(900)
+    at_rest(page, LED)
     before = step.bounding_box()
     page.keyboard.press("?")
     expect(page.get_by_role("row", name="next, previous step")).to_be_in_viewport()
@@ -342,7 +342,6 @@ def test_evidence_is_read_among_the_other_steps_and_gone_back_from(open_run: Ope
     page = open_run()
     start = page.url
     link = page.locator(".quote .place a").first
-    page.wait_for_timeout(200)
     link.click()
     expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
     assert page.url == f"{start}#L{line_of(QUOTED)}.q1"
@@ -452,7 +451,7 @@ def test_a_finger_beside_a_thin_mark_of_the_map_means_it(
     if led:
         expect(page.locator(".steps > li.here")).to_contain_text("sub-agent a1")
     else:
-        page.wait_for_timeout(100)
+        at_rest(page, ANSWERED)
         expect(page.locator(".steps > li.here")).to_have_count(0)
 
 

@@ -80,16 +80,28 @@ def address_holds(page: Page, part: str) -> None:
     expect(page).to_have_url(re.compile(re.escape(part)))
 
 
-def at_rest(page: Page) -> None:
-    """Wait until a page has not been scrolled for so many frames as a glide takes to begin."""
+LED = 750
+"""Milliseconds in which a run's page may still bring its reader back to where it led him."""
+ANSWERED = 300
+"""Milliseconds in which a page does what it would do of something by itself."""
+
+
+def at_rest(page: Page, milliseconds: int = 0) -> None:
+    """Wait until a page has not been scrolled for so many frames as a glide takes to begin.
+
+    It had so many milliseconds as well: by its own clock, and at work, however slow it is.
+    """
     page.evaluate(
-        """() => new Promise((tell) => {
+        """(milliseconds) => new Promise((tell) => {
+          const begun = performance.now();
           let [held, frames] = [scrollY, 0];
           requestAnimationFrame(function frame() {
             frames = scrollY === held ? frames + 1 : 0;
             held = scrollY;
-            if (frames < 20) requestAnimationFrame(frame);
+            const early = frames < 20 || performance.now() < begun + milliseconds;
+            if (early) requestAnimationFrame(frame);
             else tell();
           });
-        })"""
+        })""",
+        milliseconds,
     )
