@@ -65,7 +65,7 @@ def make(
     text = source(problem.folder, kind)
     started = datetime.now(UTC).replace(microsecond=0)
     allowed = replace(problem, problem=replace(problem.problem, forbidden=()))
-    made = grade(Solution({SOLUTION: text.encode()}), allowed, setting, told)
+    made = grade(Solution({SOLUTION: text.encode()}), allowed, _with_builds(setting), told)
     log = "".join(f"{line}\n" for line in lines(f"{problem.id}, {kind.label}", made.metrics))
     if made.metrics.outcome in (Outcome.INFRA, Outcome.UNSTABLE_CLOCKS):
         return FloorMade(problem=problem, kind=kind, run=None, grade=made, log=log)
@@ -75,6 +75,16 @@ def make(
     write_whole(partial / RUN, json_bytes(plain(run)))
     write_grade(partial, made, log)
     return FloorMade(problem=problem, kind=kind, run=complete(partial), grade=made, log=log)
+
+
+def _with_builds(setting: Setting) -> Setting:
+    """The setting, in which a shape may be prepared for as long as a solution may be built.
+
+    torch.compile makes code for a shape in the first call with it, and a machine that does other
+    things as well may take minutes for that. Nobody competes with a floor.
+    """
+    patience = setting.patience
+    return replace(setting, patience=replace(patience, setup=patience.build))
 
 
 def _run(

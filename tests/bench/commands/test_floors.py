@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.grading.setting import Patience
 from bench.problems import folder_hash
 from kbsite.check import check
 from kbsite.model.floor import FloorKind
@@ -36,6 +37,13 @@ def test_floors_become_runs_and_are_not_graded_twice(shell: Shell, grader: Grade
     assert "0.5" in again[1]
     assert len(grader.asked) == 3
     assert sorted(Path("runs/floors").iterdir()) == runs
+
+
+def test_a_floor_may_take_as_long_to_prepare_as_to_build(shell: Shell, grader: Graded) -> None:
+    shell("floor", "toy", "--kind", "compiled")
+    [(_, _, setting)] = grader.asked
+    assert setting.patience.setup == setting.patience.build == Patience().build
+    assert setting.patience.call == Patience().call
 
 
 def test_a_floor_that_is_named_twice_is_graded_once(shell: Shell, grader: Graded) -> None:
