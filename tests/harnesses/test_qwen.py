@@ -366,7 +366,7 @@ def test_a_sub_agents_rows_without_its_id_are_told_by_their_file() -> None:
 
 
 def test_a_sub_agents_tokens_stand_at_the_call_that_they_were_spent_on() -> None:
-    beside = {"isSidechain": True, "agentId": "helper-c9"}
+    beside: dict[str, Any] = {"isSidechain": True, "agentId": "helper-c9"}
     call = {"usageMetadata": None, **beside}
     rows = [
         user(**beside),

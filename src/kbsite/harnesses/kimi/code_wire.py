@@ -15,10 +15,12 @@ from msgspec.structs import replace
 
 from kbsite.harnesses import tools
 from kbsite.harnesses.form import Format
+from kbsite.harnesses.form import Held as Opened
 from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.code_counts import Counts
 from kbsite.harnesses.kimi.code_table import QUIET_ENDS, TRACES
+from kbsite.harnesses.kimi.forks import Copies
 from kbsite.harnesses.kimi.notes import retried
 from kbsite.harnesses.kimi.vocabulary import called
 from kbsite.harnesses.lines import Line, count, integer, mapping, sequence, text, timestamp
@@ -42,11 +44,26 @@ Held = Mapping[str, object]
 _PATH = re.compile(r"(?:^|/)sessions/[^/]+/([^/]+)/agents/([^/]+)/wire\.jsonl$")
 
 
+def together(files: Sequence[Opened]) -> Iterator[Event]:
+    """What all files of a transcript say: a session that was forked is copied, agent by agent."""
+    told: set[int] = set()
+    readers = [_reader(file.name) for file in files]
+    several = len({reader.session for reader in readers}) > 1
+    for file, reader in zip(files, readers, strict=True):
+        reader.copies.told = told if several else None
+        yield from reader.events(file.lines())
+        told |= reader.copies.own
+
+
 def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one agent's log."""
+    return _reader(file).events(source_lines)
+
+
+def _reader(file: str) -> _Reader:
     found = _PATH.search(file)
     session, agent = found.groups() if found else ("", "")
-    return _Reader(file, session, agent).events(source_lines)
+    return _Reader(file, session, agent)
 
 
 class _Reader(Struct):
@@ -63,6 +80,7 @@ class _Reader(Struct):
     counts: Counts = field(default_factory=Counts)
     step: int | None = None
     goal_status: str = ""
+    copies: Copies = field(default_factory=Copies)
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         for row in rows(source_lines, self.file):
@@ -71,7 +89,9 @@ class _Reader(Struct):
             else:
                 agent = self.agent or text(row.value.get("agentId"))
                 at = timestamp(row.value.get("time") or row.value.get("created_at"))
-                yield from self._row(row.of(_named(agent), at))
+                told = row.of(_named(agent), at)
+                copied = self.copies.holds(told, "time")
+                yield from self.copies.events(told) if copied else self._row(told)
 
     def _row(self, row: Row) -> Iterator[Event]:
         kind = text(row.value.get("type"))
@@ -374,6 +394,7 @@ FORMAT = Format(
     title="session log",
     globs=("home/.kimi-code/sessions/*/*/agents/*/wire.jsonl", "wire/*.jsonl"),
     parse=parse,
+    together=together,
     recognises=recognises,
     stored_as="wire",
 )

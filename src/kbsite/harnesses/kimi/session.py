@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from kbsite.harnesses.form import Format, Held
 from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.calls import Calls
+from kbsite.harnesses.kimi.forks import Copies
 from kbsite.harnesses.kimi.notes import btw, notification, retried
 from kbsite.harnesses.lines import (
     Line,
@@ -62,21 +63,15 @@ _ANSWER_BEGINS = _MESSAGE_ENDS - {"ToolCall"}
 """Those of them that stand behind no call of one answer: it has its words before its calls."""
 
 
-_COPIED = (
-    "Copied from another session, where these rows are shown and counted: what follows them there "
-    "is no part of this one."
-)
-
-
 def together(files: Sequence[Held]) -> Iterator[Event]:
     """What all files of a transcript say: a session that was forked, or gone back in, is copied."""
     told: set[int] = set()
     several = sum(not _reader(file.name).agent for file in files) > 1
     for file in files:
         reader = _reader(file.name)
-        reader.told = told if several and not reader.agent else None
+        reader.copies.told = told if several and not reader.agent else None
         yield from reader.events(file.lines())
-        told |= reader.own
+        told |= reader.copies.own
 
 
 def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
@@ -103,11 +98,7 @@ class _Reader(Struct):
     broken: set[str] = field(default_factory=set)
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The agents and calls that started commands in the background, by what those are called."""
-    told: Set[int] | None = None
-    """The rows that other sessions told, by their digests; None where there are no others."""
-    own: set[int] = field(default_factory=set)
-    copies: bool = False
-    """Whether the last row was one of those."""
+    copies: Copies = field(default_factory=Copies)
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         begun = not self.agent
@@ -123,19 +114,8 @@ class _Reader(Struct):
 
     def _first(self, row: Row) -> Iterator[Event]:
         """A row, unless another session told it."""
-        copied = False
-        if self.told is not None and "timestamp" in row.value:
-            digest = hash(row.raw)
-            copied = digest in self.told
-            self.own.add(digest)
-        if not copied:
-            self.copies = False
-            yield from self._row(row)
-            return
-        if not self.copies:
-            yield row.notice(Topic.NOTE, _COPIED)
-        self.copies = True
-        yield row.trace("copied")
+        copied = self.copies.holds(row, "timestamp")
+        return self.copies.events(row) if copied else self._row(row)
 
     def _row(self, row: Row) -> Iterator[Event]:
         message = row.value.get("message")
