@@ -41,8 +41,14 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
   // Blanks mean blanks of any kind, line ends too: what is read in one line, or copied into the field,
   // may stand in several. Not in rows where they begin: a long row would be gone through again and again.
   function plainly(text) {
-    const escaped = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const escaped = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\P{M}\p{M}*/gu, eachWay);
     return escaped.replace(/\s+/g, (_, at) => (at > 0 ? "\\s+" : "\\s"));
+  }
+
+  // A letter with marks may be written as one or as several: macOS has names of files in the latter way.
+  function eachWay(letter) {
+    const ways = new Set([letter, letter.normalize("NFC"), letter.normalize("NFD")]);
+    return ways.size > 1 ? `(?:${[...ways].join("|")})` : letter;
   }
 
   function pattern() {

@@ -18,6 +18,8 @@ AGENT_ROUND = 60
 """The round that starts a sub-agent."""
 WINDOWS_ROUND = 20
 """The round whose output ends its lines as Windows does."""
+ACCENTED_ROUND = 21
+"""The round whose output has a letter with an accent as one letter, and as two."""
 QUOTED = 111
 """The round that the audit of the run quotes."""
 HIDDEN = 130
@@ -58,6 +60,8 @@ def _result(number: int) -> str:
     told = f"result of round {number}"
     if number == WINDOWS_ROUND:
         return f"{told}\r\nof two lines"
+    if number == ACCENTED_ROUND:
+        return f"{told}\ncafe\u0301 au lait, caf\u00e9 noir"
     return LONG if number == LONG_ROUND else told
 
 

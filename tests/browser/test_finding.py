@@ -10,7 +10,15 @@ from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.conftest import Open
 from tests.browser.finding import find
-from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, ROUNDS, WINDOWS_ROUND, line_of
+from tests.browser.long_session import (
+    ACCENTED_ROUND,
+    EDITED,
+    FAILED,
+    LONG_ROUND,
+    ROUNDS,
+    WINDOWS_ROUND,
+    line_of,
+)
 from tests.browser.waiting import LED, address_ends, at_rest
 
 pytestmark = pytest.mark.browser
@@ -65,6 +73,20 @@ def test_words_that_stand_in_two_lines_are_found_as_they_are_read(open_run: Open
     assert page.evaluate("String([...CSS.highlights.get('found')][0])") == (
         f"of round {WINDOWS_ROUND}\nof two lines"
     )
+
+
+@pytest.mark.parametrize("written", ["caf\u00e9", "CAFE\u0301"])
+def test_a_letter_with_an_accent_is_found_as_one_and_as_two(open_run: Open, written: str) -> None:
+    page = open_run()
+    find(page, written)
+    expect(page.locator("#found")).to_have_text("1 of 2")
+    expect(page.locator(".steps > li.here")).to_contain_text(f"result of round {ACCENTED_ROUND}")
+    find(page, f"{written} au")
+    expect(page.locator("#found")).to_have_text("1 of 1")
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "cafe\u0301 au"
+    page.get_by_label("regex").check()
+    find(page, "caf\u00e9")
+    expect(page.locator("#found")).to_have_text("1 of 1")
 
 
 def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
