@@ -18,11 +18,14 @@ def score(value: float | None) -> str:
     """A peak_fraction with three digits, without the leading zero: ".534"; "" for None.
 
     More of them where three would say that it is nothing, or all that there is: ".00014", ".9996".
+    From a thousand on, as of a metric of a board's own, it is whole as other figures: "123457".
     """
     if value is None:
         return ""
     share = abs(value)
     text = f"{share:.3f}" if share < _LARGE else f"{share:.3g}"
+    if _WHOLE <= share < _LARGE:
+        text = f"{share:.0f}"
     if share > 0 and text == "0.000":
         text = small(share)
     elif share < 1 and text == "1.000":
@@ -37,6 +40,8 @@ def margin(value: float, of: float | None) -> str:
     ".0000012", with more digits than three, it has these too.
     """
     told = score(of)
+    if of is not None and _WHOLE <= abs(of) < _LARGE:
+        return "<1" if 0 < value < 0.5 else f"{value:.0f}" if value < _LARGE else score(value)
     places = max(3, len(told.partition(".")[2]))
     if "e" in told or not 0 <= value < _LARGE:
         return score(value)
@@ -55,6 +60,8 @@ def interval_ms(ends: tuple[float, float]) -> str:
     return between(ends, digits)
 
 
+_WHOLE = 999.9995
+"""From what on a score has no digits behind the point: three of them would make it a thousand."""
 _LARGE = 1e9
 """From what on a score is damage, and would fill a page with its digits."""
 
