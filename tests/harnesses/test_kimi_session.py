@@ -426,7 +426,9 @@ def test_each_row_is_read_once(scenario: str) -> None:
     text, events = path.read_text("utf-8"), read(SESSION, path.read_bytes(), name)
     assert text.count('"type": "ToolCall"') == len(of(ToolCall, events))
     assert text.count('"type": "ToolResult"') == len(of(ToolResult, events))
-    assert text.count('"token_usage": {') == len(of(TokenUse, events))
+    assert text.count('"token_usage": {') == sum(
+        not use.lower_bound for use in of(TokenUse, events)
+    )
     assert text.count('"type": "TurnEnd"') == len(of(Finish, events))
 
 
@@ -458,3 +460,19 @@ def test_a_call_whose_arguments_the_model_wrote_wrongly_stays_one() -> None:
     ))  # fmt: skip
     assert [call.call_id for call in of(ToolCall, events)] == ["c1", "c2"]
     assert not ledger(events).lower_bound
+
+
+@pytest.mark.parametrize(
+    ("ends", "less"),
+    [([spent(5, 1), wired("TurnEnd")], False), ([wired("StepInterrupted"), wired("TurnEnd")], True),
+     ([wired("StatusUpdate"), wired("TurnEnd")], True), ([], True),
+     ([spent(5, 1), asked("c1", '{"command": "ls"}')], False)],
+)  # fmt: skip
+def test_a_step_whose_answer_nothing_counts_makes_the_total_a_lower_bound(
+    ends: list[dict[str, Any]], less: bool
+) -> None:
+    begun = [wired("StepBegin", n=1), spent(10, 1), wired("StepBegin", n=2)]
+    held = ledger(read(SESSION, written(*begun, *ends)))
+
+    assert held.lower_bound is less
+    assert held.total.sent == (15 if spent(5, 1) in ends else 10)

@@ -99,6 +99,8 @@ class _Reader(Struct):
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The agents and calls that started commands in the background, by what those are called."""
     copies: Copies = field(default_factory=Copies)
+    uncounted: dict[str, Row] = field(default_factory=dict)
+    """Where the steps of agents began whose answers nothing has counted yet."""
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         begun = not self.agent
@@ -111,6 +113,13 @@ class _Reader(Struct):
                     yield row.event(AgentStart, child=self.agent, repeats=True)
                 yield from self._first(row.of(self.agent, timestamp(row.value.get("timestamp"))))
         yield from self._noted(self.calls.rest())
+        for agent in list(self.uncounted):
+            yield from self._not_counted(agent)
+
+    def _not_counted(self, agent: str) -> Iterator[TokenUse]:
+        """That nothing counts the answer of a step, which failed, broke off or was stopped."""
+        if row := self.uncounted.pop(agent, None):
+            yield row.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
 
     def _first(self, row: Row) -> Iterator[Event]:
         """A row, unless another session told it."""
@@ -166,6 +175,7 @@ class _Reader(Struct):
     def turn_end(self, row: Row, _: Payload) -> Iterator[Event]:
         """The end of a turn, which the CLI also writes after errors: it says ok of none."""
         broken = row.agent in self.broken
+        yield from self._not_counted(row.agent)
         yield Finish(
             ok=False if broken else None,
             reason="StepInterrupted" if broken else "TurnEnd",
@@ -176,6 +186,7 @@ class _Reader(Struct):
 
     def step_begin(self, row: Row, payload: Payload) -> Iterator[Event]:
         self.broken.discard(row.agent)
+        self.uncounted[row.agent] = row
         number = count(payload.get("n"))
         if number is not None:
             self.steps[row.agent] = number
@@ -183,6 +194,7 @@ class _Reader(Struct):
 
     def step_interrupted(self, row: Row, _: Payload) -> Iterator[Event]:
         self.broken.add(row.agent)
+        yield from self._not_counted(row.agent)
         yield row.notice(
             Topic.INTERRUPTION, "The step was interrupted, by an error or by the user."
         )
@@ -232,6 +244,7 @@ class _Reader(Struct):
             return
         yield from self._noted(self.calls.release(row.agent))
         self.counted[row.agent] += 1
+        self.uncounted.pop(row.agent, None)
         # A step is written once, and some servers give every message the same id: count the rows.
         message_id = f"{self.session or self.file}/{self.counted[row.agent]}"
         yield TokenUse(usage=usage, scope=Scope.MESSAGE, message_id=message_id, **row.where())
