@@ -388,9 +388,14 @@ def captured(folder: Path) -> Iterator[tuple[str, dict[str, bytes]]]:
         harness = next((name for name in ids if scenario.parent.name.startswith(name)), "")
         files = {str(p.relative_to(scenario)): p for p in scenario.rglob("*") if p.is_file()}
         for form in next((m.FORMATS for m in ALL if m.HARNESS.id == harness), []):
-            names = [name for name in files if any(matches(name, glob) for glob in form.globs)]
+            names = [name for name in files if _any(name, form.globs)]
+            names += [name for name in files if names and _any(name, form.beside)]
             if names:
                 yield harness, {name: files[name].read_bytes() for name in sorted(names)}
+
+
+def _any(name: str, globs: Iterable[str]) -> bool:
+    return any(matches(name, glob) for glob in globs)
 
 
 def imported(folder: Path, board: Path) -> None:

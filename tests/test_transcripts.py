@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format
@@ -52,6 +53,20 @@ def stored(folder: Path, **files: str) -> list[Stored]:
 
 def names(files: list[Stored]) -> list[str]:
     return [file.name for file in files]
+
+
+def test_files_beside_a_format_are_read_where_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rich = replace(Fake.FORMATS[0], beside=("notes/*.jsonl",))
+    monkeypatch.setattr(Fake, "FORMATS", [rich, Fake.FORMATS[1]])
+    alone = stored(tmp_path / "alone", notes_a="{}", stdout="{}")
+    both = stored(tmp_path / "both", notes_a="{}", notes_b="", sessions_a="{}", stdout="{}")
+    found = [shown("fake", files) for files in (alone, both)]
+
+    assert [(one[0].id, names(one[1])) for one in found if one] == [
+        ("plain", ["stdout.jsonl"]), ("rich", ["sessions/a.jsonl", "notes/a.jsonl"]),
+    ]  # fmt: skip
 
 
 def test_the_richest_format_is_shown(tmp_path: Path) -> None:

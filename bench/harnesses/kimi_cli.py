@@ -51,7 +51,9 @@ class KimiCli:
     extract: Extract | None = None
     kept: tuple[Kept, ...] = (
         Kept(glob=f"{_SESSIONS}/wire.jsonl", to="home"),
+        Kept(glob=f"{_SESSIONS}/context.jsonl", to="home"),
         Kept(glob=f"{_SESSIONS}/subagents/*/wire.jsonl", to="home"),
+        Kept(glob=f"{_SESSIONS}/subagents/*/context.jsonl", to="home"),
         Kept(glob=f"{_SESSIONS}/tasks/*/output.log", to="home"),
     )
     unfair: tuple[str, ...] = (

@@ -55,7 +55,14 @@ def _held(harness: str, files: Sequence[Stored]) -> Iterator[tuple[Format, list[
         for form in module.FORMATS:
             found = [f for f in files if f.size >= least and _is_of(form, f.name)]
             if found:
-                yield form, found
+                yield form, [*found, *_beside(form, files)]
+
+
+def _beside(form: Format, files: Iterable[Stored]) -> Iterator[Stored]:
+    """The files that tell more of a transcript of a format."""
+    for file in files:
+        if file.size and any(matches(file.name, glob) for glob in form.beside):
+            yield file
 
 
 def _is_of(form: Format, name: str) -> bool:

@@ -84,6 +84,14 @@ def test_the_head_tells_the_agent_and_the_session() -> None:
     assert (session.harness_version, session.tools) == ("a 1.2", ("bash",))
 
 
+def test_what_the_model_was_told_of_its_tools_is_told() -> None:
+    named = {"name": "bash", "description": "Runs it.", "parameters": {"type": "object"}}
+    agent = {"name": "a", "tool_definitions": [{"type": "function", "function": named}]}
+    session = one(Session, told(step(), agent=agent))
+
+    assert session.definitions.startswith('# bash\n\nRuns it.\n\n{\n  "parameters": ')
+
+
 def test_nothing_of_the_head_is_lost() -> None:
     session = one(Session, told(step(), extra={"seed": 7}, custom=[1]))
 

@@ -341,6 +341,48 @@ def test_the_tools_on_offer_are_named() -> None:
     assert only(Session, read(shape, assistant())).tools == ("Bash", "Read")
 
 
+def offering(*system: str, **tools: str) -> dict[str, Any]:
+    told = [{"name": name, "description": about} for name, about in tools.items()]
+    parts = [{"type": "text", "text": part} for part in system]
+    return {"type": "api-request-shape", "shape": {"system": parts, "tools": told}}
+
+
+def test_what_the_model_is_told_of_its_tools_is_told_where_it_changes() -> None:
+    first, later = offering(Bash="Runs it."), offering(Bash="Runs it.", Read="Reads it.")
+    sessions = of(Session, read(first, assistant(), first, later, assistant()))
+
+    assert [session.definitions for session in sessions] == [
+        "# Bash\n\nRuns it.\n\n", "# Bash\n\nRuns it.\n\n\n# Read\n\nReads it.\n\n",
+    ]  # fmt: skip
+    again = of(Session, read(first, assistant(), assistant(effort="high", message={"id": "n"})))
+    assert [bool(session.definitions) for session in again] == [True, False]
+
+
+def test_of_a_system_prompt_what_no_snapshot_has_is_told_too() -> None:
+    snapshot = attached("prompt_snapshot", systemPrompt=["Be brief."])
+    shape = offering("You are Claude.", "Be brief.")
+    events = read(snapshot, shape, shape, snapshot)
+
+    assert [one.text for one in of(Message, events)] == ["Be brief.", "You are Claude."]
+    assert all(one.injected and one.role is Role.SYSTEM for one in of(Message, events))
+    assert only(Message, read(shape)).text == "You are Claude.\n\nBe brief."
+
+
+def test_titles_and_summaries_are_told_once() -> None:
+    rows = [
+        {"type": "summary", "summary": "Sums of rows", "leafUuid": "u"},
+        {"type": "custom-title", "customTitle": "Sums", "sessionId": "s"},
+        {"type": "ai-title", "aiTitle": "Rows", "sessionId": "s"},
+    ]
+
+    notices = of(Notice, read(*rows, *rows))
+    assert [(one.topic, one.text) for one in notices] == [
+        (Topic.NOTE, "Summary: Sums of rows"), (Topic.NOTE, "Title: Sums"),
+        (Topic.NOTE, "Title: Rows"),
+    ]  # fmt: skip
+    assert len(of(Trace, read(*rows, *rows))) == 3
+
+
 def test_a_retry_says_why_and_when() -> None:
     row = {"type": "system", "subtype": "api_error", "error": {"formatted": "Connection closed"},
            "retryInMs": 504, "retryAttempt": 1, "maxRetries": 2}  # fmt: skip
@@ -495,7 +537,9 @@ def test_a_failing_hook_is_an_error() -> None:
     assert (told.topic, told.text) == (Topic.ERROR, "hook: no such file")
 
 
-@pytest.mark.parametrize("kind", ["api-request", "api-request-blob", "last-prompt", "summary"])
+@pytest.mark.parametrize(
+    "kind", ["api-request", "api-request-blob", "last-prompt", "summary", "ai-title"]
+)
 def test_bookkeeping_is_a_trace_with_the_whole_row(kind: str) -> None:
     row = {"type": kind, "sessionId": "s", "message": {"content": "long"}}
     trace = only(Trace, read(row))

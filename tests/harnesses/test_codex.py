@@ -105,6 +105,14 @@ def only(kind: type[Any], found: list[Event]) -> Any:
 # Sessions and agents
 
 
+def test_what_the_model_was_told_of_an_apps_tools_is_told() -> None:
+    tools = [{"name": "remind", "description": "Reminds.", "inputSchema": {}}]
+    session = only(Session, events(meta(dynamic_tools=tools)))
+
+    assert session.tools == ("remind",)
+    assert session.definitions.startswith("# remind\n\nReminds.\n\n{")
+
+
 def test_session_row_names_the_thread_the_folder_and_the_version() -> None:
     session = only(Session, events(meta()))
     assert (session.session_id, session.cwd, session.harness_version) == ("t1", "/w", "0.100.0")

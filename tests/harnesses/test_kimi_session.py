@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from kbsite.fold.steps import Fold
+from kbsite.harnesses.form import Held
+from kbsite.harnesses.lines import lines
 from kbsite.model.event import (
     AgentStart,
     Finish,
@@ -26,6 +30,8 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.usage import Usage
+from kbsite.store.files import contents
+from kbsite.transcripts import transcript
 from tests.harnesses.kimi_rows import (
     CAPTURES,
     SESSION,
@@ -51,6 +57,51 @@ def test_a_turn_begins_with_what_the_user_asks() -> None:
     message = one(Message, read(SESSION, written(wired("TurnBegin", user_input="Go"))))
     assert (message.role, message.text, message.injected) == (Role.USER, "Go", False)
     assert message.at == datetime.fromtimestamp(1795238066.5, UTC)
+
+
+HOME = "home/.kimi/sessions/h/s/"
+
+
+def test_the_system_prompt_stands_beside_the_log_and_before_it() -> None:
+    remembered = written(
+        {"role": "_system_prompt", "content": "Be brief."},
+        {"role": "_checkpoint", "id": 0},
+        {"role": "user", "content": "Go"},
+        {"role": "_system_prompt", "content": "Be brief."},
+        {"role": "odd", "content": "?"},
+    )
+    own = written({"role": "_system_prompt", "content": "Look."})
+    log = written(wired("TurnBegin", user_input="Go"))
+    names = {
+        "context.jsonl": remembered, "subagents/a/context.jsonl": own, "wire.jsonl": log,
+    }  # fmt: skip
+    held = [
+        Held(HOME + name, partial(lines, io.BytesIO(data.encode())))
+        for name, data in reversed(names.items())
+    ]
+    assert SESSION.together is not None
+    events = list(SESSION.together(held))
+    told = [(one.text, one.agent, one.injected) for one in of(Message, events)]
+
+    assert told == [("Look.", "a", True), ("Be brief.", "", True), ("Go", "", False)]
+    assert {one.role for one in of(Message, events) if one.injected} == {Role.SYSTEM}
+    assert [one.type for one in of(Unknown, events)] == ["context/odd"]
+    assert len(of(Trace, events)) == 3
+
+
+@beside
+def test_the_system_prompt_of_a_captured_run_is_shown() -> None:
+    files, _ = contents(CLI / "main")
+    told = transcript("kimi-cli", files)
+
+    assert told is not None
+    assert not told.files[0].endswith("context.jsonl")
+    each = [told.main, *(log for step in told.main.every_step for log in step.agents)]
+    first = [log.steps[0].event for log in each]
+    assert len(each) == 2
+    assert told.unlinked == ()
+    assert all(isinstance(one, Message) and one.role is Role.SYSTEM for one in first)
+    assert {one.text[:21] for one in first if isinstance(one, Message)} == {"You are Kimi Code CLI"}
 
 
 def test_a_prompt_in_parts_is_one_message_with_its_pictures() -> None:

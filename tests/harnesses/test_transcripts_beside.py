@@ -60,7 +60,8 @@ def captured(module: HarnessModule, form: Format) -> Iterator[tuple[Path, str]]:
     for scenario in sorted((BESIDE / "captures").glob(f"{folders}*/*/")):
         for path in sorted(scenario.rglob("*")):
             name = path.relative_to(scenario)
-            if path.is_file() and any(matches(str(name), glob) for glob in form.globs):
+            globs = form.globs + form.beside
+            if path.is_file() and any(matches(str(name), glob) for glob in globs):
                 yield path, str(name)
 
 

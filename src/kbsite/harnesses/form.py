@@ -43,6 +43,8 @@ class Format(Struct, frozen=True):
     """Whether a file that starts with these JSON objects is of this format; for imports only."""
     stored_as: str
     """Folder within transcript/ for a lone file that is imported; the globs cover it."""
+    beside: tuple[str, ...] = ()
+    """Files that tell more of it where it is there, and are no transcript by themselves."""
     sub_agents: str = ""
     """Pattern of how the path of a sub-agent's own file ends, where nothing else tells whose it
     is: a file that is imported beside others keeps that much of its path."""

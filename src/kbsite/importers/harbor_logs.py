@@ -123,7 +123,7 @@ def _place(file: Stored, agent: _Agent, forms: Sequence[Format]) -> str:
 
 
 def _of(name: str, forms: Sequence[Format]) -> list[Format]:
-    return [form for form in forms if any(matches(name, glob) for glob in form.globs)]
+    return [form for form in forms if any(matches(name, g) for g in form.globs + form.beside)]
 
 
 def _home(name: str) -> str:

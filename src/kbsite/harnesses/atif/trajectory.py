@@ -14,6 +14,7 @@ from kbsite.harnesses.atif.metrics import Messages, cost, usage, written_apart
 from kbsite.harnesses.atif.steps import child_id, events, stands_for_a_call
 from kbsite.harnesses.lines import Line, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Ordinals, Row
+from kbsite.harnesses.tools import definitions
 from kbsite.model.event import Event, Malformed, Notice, Scope, Session, TokenUse, Topic
 from kbsite.model.usage import Usage
 
@@ -106,7 +107,7 @@ class _Trajectory:
         row = self.reader.row(head, self.agent)
         agent = mapping(head.get("agent"))
         defined = [mapping(item) for item in sequence(agent.get("tool_definitions"))]
-        named = (mapping(item.get("function")).get("name", item.get("name")) for item in defined)
+        tools = [mapping(item.get("function")) or item for item in defined]
         version = (text(agent.get("name")), text(agent.get("version")))
         efforts = (
             mapping(step).get("reasoning_effort") for step in sequence(self.value.get("steps"))
@@ -117,7 +118,8 @@ class _Trajectory:
             model=text(agent.get("model_name")),
             effort=text(next(filter(None, efforts), None)),
             harness_version=" ".join(filter(None, version)),
-            tools=tuple(text(name) for name in named if name),
+            tools=tuple(text(tool["name"]) for tool in tools if tool.get("name")),
+            definitions=definitions(tools),
             raw=row.raw,
         )
         if head.get("notes"):

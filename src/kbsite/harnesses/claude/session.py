@@ -17,7 +17,9 @@ from kbsite.harnesses.claude.content import assistant, gave_up, user, was_stoppe
 from kbsite.harnesses.claude.copies import Family, Member
 from kbsite.harnesses.claude.hooks import Hooks
 from kbsite.harnesses.claude.queued import Queue
+from kbsite.harnesses.claude.requests import Requests, offered
 from kbsite.harnesses.claude.system import attachment, system
+from kbsite.harnesses.claude.titles import Titles
 from kbsite.harnesses.claude.tokens import Totals
 from kbsite.harnesses.claude.vocabulary import (
     BOOKKEEPING,
@@ -25,6 +27,7 @@ from kbsite.harnesses.claude.vocabulary import (
     PROGRESS,
     ROW_NOTICES,
     SYNTHETIC,
+    TITLES,
 )
 from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.claude.workflows import (
@@ -57,6 +60,7 @@ class _Facts(NamedTuple):
     harness_version: str = ""
     cwd: str = ""
     tools: tuple[str, ...] = ()
+    definitions: str = ""
 
 
 _NOTHING = _Facts()
@@ -77,6 +81,8 @@ class _State(Struct):
     hooks: Hooks = field(default_factory=Hooks)
     branches: Branches = field(default_factory=Branches)
     queue: Queue = field(default_factory=Queue)
+    requests: Requests = field(default_factory=Requests)
+    titles: Titles = field(default_factory=Titles)
     member: Member = field(default_factory=Member)
     elsewhere: frozenset[str] = frozenset()
     """The sub-agents that have files of their own."""
@@ -186,9 +192,13 @@ def _told(held: Row, state: _State) -> Iterator[Event]:
         case "queue-operation":
             state.queue.operation(held)
             yield held.trace(kind)
+        case "api-request-shape":
+            yield state.requests.prompt(held, state.prompts.get(held.agent, ""))
         case "cost-state":
             yield from state.totals.of_row(state.member.own(held), held.text("sessionId"))
             yield held.trace(kind)
+        case _ if kind in TITLES:
+            yield state.titles.told(held, *TITLES[kind])
         case _:
             yield _beside(held, kind)
 
@@ -302,9 +312,16 @@ def _facts(held: Row, state: _State) -> Iterator[Session]:
     if now == before:
         return
     state.facts[held.agent] = now
-    key = (now.session_id, now.model, now.effort, now.harness_version)
+    key = _key(now)
     if now.model and state.told.get(held.agent) != key:
         yield _session(held, state)
+
+
+def _key(facts: _Facts) -> tuple[str, ...]:
+    """Those facts for whose change a Session is given out anew."""
+    return (
+        facts.session_id, facts.model, facts.effort, facts.harness_version, facts.definitions,
+    )  # fmt: skip
 
 
 def _learned(known: _Facts, held: Row) -> _Facts:
@@ -318,9 +335,8 @@ def _learned(known: _Facts, held: Row) -> _Facts:
             model = text(params.get("model"))
             effort = text(mapping(params.get("output_config")).get("effort"))
         case "api-request-shape":
-            shape = mapping(held.value.get("shape"))
-            names = (text(mapping(tool).get("name")) for tool in sequence(shape.get("tools")))
-            return known._replace(tools=tuple(filter(None, names)))
+            names, told = offered(held)
+            return known._replace(tools=names, definitions=told)
         case _:
             pass
     session_id = held.text("sessionId") or known.session_id
@@ -328,12 +344,12 @@ def _learned(known: _Facts, held: Row) -> _Facts:
     version = held.text("version") or known.harness_version
     now = (session_id, model, effort or known.effort, version, known.cwd or held.text("cwd"))
     # Most rows say what those before them said.
-    return known if now == known[:5] else _Facts(*now, tools=known.tools)
+    return known if now == known[:5] else _Facts(*now, *known[5:])
 
 
 def _session(held: Row, state: _State) -> Session:
-    facts = state.facts[held.agent]
-    state.told[held.agent] = (facts.session_id, facts.model, facts.effort, facts.harness_version)
+    facts, before = state.facts[held.agent], state.told.get(held.agent, ())
+    state.told[held.agent] = _key(facts)
     return held.event(
         Session,
         session_id=facts.session_id,
@@ -343,6 +359,7 @@ def _session(held: Row, state: _State) -> Session:
         harness_version=facts.harness_version,
         cwd=facts.cwd,
         tools=facts.tools,
+        definitions="" if facts.definitions in before else facts.definitions,
     )
 
 
@@ -380,4 +397,4 @@ def _is_of_log(value: Mapping[str, object]) -> bool:
         return "snapshot" in value
     if not isinstance(value.get("sessionId"), str) or not isinstance(kind, str):
         return False
-    return (kind in _LINKED and "parentUuid" in value) or kind in BOOKKEEPING
+    return (kind in _LINKED and "parentUuid" in value) or kind in BOOKKEEPING or kind in TITLES

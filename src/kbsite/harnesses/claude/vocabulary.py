@@ -61,14 +61,14 @@ RESULT_BLOCKS = frozenset({
 })  # fmt: skip
 
 BOOKKEEPING = frozenset({
-    "agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob",
+    "agent-color", "agent-name", "agent-setting", "api-request", "api-request-blob",
     "api-request-resumed", "api-request-shape", "artifact-autoreact-ledger",
     "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
-    "content-replacement", "custom-title", "data-flow-incomplete", "data-flow-records",
+    "content-replacement", "data-flow-incomplete", "data-flow-records",
     "derived-from", "dev-mods", "file-history-delta", "file-history-snapshot",
     "history-suppression", "hybrid-organization", "isolation-latch", "last-prompt", "memory-mode",
     "mode", "observer-ref", "permission-mode", "queue-operation", "relocated", "repl-mode",
-    "resume-head-vouch", "session-owner", "speculation-accept", "summary", "tag", "task-summary",
+    "resume-head-vouch", "session-owner", "speculation-accept", "tag", "task-summary",
     "tools-used", "worktree-state",
 })  # fmt: skip
 """Rows of a session log that hold nothing to read, or repeat what other rows hold."""
@@ -78,6 +78,13 @@ LINKS: dict[str, tuple[str, str]] = {
     "pr-link": ("prRepository", "prUrl"),
 }
 """Rows of a session log that point to something published: the keys of its name and its address."""
+
+TITLES: dict[str, tuple[str, str]] = {
+    "ai-title": ("Title", "aiTitle"),
+    "custom-title": ("Title", "customTitle"),
+    "summary": ("Summary", "summary"),
+}
+"""Rows of a session log that say what it is about: the word for that, and the key of it."""
 
 ROW_NOTICES: dict[str, tuple[Topic, str, str]] = {
     "continued-in": (Topic.NOTE, "The session goes on in session {}.", "continuedInSessionId"),

@@ -16,6 +16,7 @@ from kbsite.harnesses.codex.tokens import usage
 from kbsite.harnesses.codex.window import Cell, Delay
 from kbsite.harnesses.form import Held
 from kbsite.harnesses.lines import Line, Record, mapping, records, sequence, text, timestamp
+from kbsite.harnesses.tools import definitions
 from kbsite.model.event import (
     Event,
     Malformed,
@@ -156,14 +157,14 @@ def _session(thread: Thread, row: Row) -> list[Event]:
     value = row.value
     spawn = mapping(mapping(mapping(value.get("source")).get("subagent")).get("thread_spawn"))
     parent = text(value.get("parent_thread_id")) or text(spawn.get("parent_thread_id"))
+    offered = sequence(value.get("dynamic_tools"))
     session = Session(
         session_id=text(value.get("id")) or thread.session_id,
         parent_session=parent,
         harness_version=text(value.get("cli_version")),
         cwd=text(value.get("cwd")),
-        tools=tuple(
-            text(mapping(tool).get("name")) for tool in sequence(value.get("dynamic_tools"))
-        ),
+        tools=tuple(text(mapping(tool).get("name")) for tool in offered),
+        definitions=definitions(offered),
         raw=row.raw,
         **row.place,
     )

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.harnesses.form import Format, Held
-from kbsite.harnesses.kimi import content
+from kbsite.harnesses.kimi import content, context
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.calls import Calls
 from kbsite.harnesses.kimi.forks import Copies
@@ -66,8 +66,12 @@ _ANSWER_BEGINS = _MESSAGE_ENDS - {"ToolCall"}
 def together(files: Sequence[Held]) -> Iterator[Event]:
     """What all files of a transcript say: a session that was forked, or gone back in, is copied."""
     told: set[int] = set()
-    several = sum(not _reader(file.name).agent for file in files) > 1
-    for file in files:
+    before = [file for file in files if context.is_context(file.name)]
+    for file in before:
+        yield from context.parse(file.lines(), file.name)
+    logs = [file for file in files if file not in before]
+    several = sum(not _reader(file.name).agent for file in logs) > 1
+    for file in logs:
         reader = _reader(file.name)
         reader.copies.told = told if several and not reader.agent else None
         yield from reader.events(file.lines())
@@ -75,7 +79,9 @@ def together(files: Sequence[Held]) -> Iterator[Event]:
 
 
 def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
-    """The events of a session log."""
+    """The events of a session log, or of what is held for the model beside it."""
+    if context.is_context(file):
+        return context.parse(source_lines, file)
     return _reader(file).events(source_lines)
 
 
@@ -377,6 +383,7 @@ FORMAT = Format(
         "session/*.jsonl",
         "session/**/subagents/*/wire.jsonl",
     ),
+    beside=context.GLOBS,
     parse=parse,
     recognises=recognises,
     stored_as="session",
