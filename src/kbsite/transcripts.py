@@ -55,18 +55,16 @@ def _held(harness: str, files: Sequence[Stored]) -> Iterator[tuple[Format, list[
         for form in module.FORMATS:
             found = [f for f in files if f.size >= least and _is_of(form, f.name)]
             if found:
-                yield form, [*found, *_beside(form, files)]
+                yield form, [*found, *(f for f in files if f.size and _stands(form, f.name))]
 
 
-def _beside(form: Format, files: Iterable[Stored]) -> Iterator[Stored]:
-    """The files that tell more of a transcript of a format."""
-    for file in files:
-        if file.size and any(matches(file.name, glob) for glob in form.beside):
-            yield file
+def _stands(form: Format, name: str) -> bool:
+    """Whether a file tells more of a transcript of a format, and is none."""
+    return any(matches(name, glob) for glob in form.beside)
 
 
 def _is_of(form: Format, name: str) -> bool:
-    return any(matches(name, glob) for glob in form.globs)
+    return any(matches(name, glob) for glob in form.globs) and not _stands(form, name)
 
 
 def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:

@@ -128,10 +128,10 @@ def test_files_of_other_tools_are_not_recognised() -> None:
 
 
 @beside
-def test_the_context_file_is_not_recognised() -> None:
+def test_the_context_file_is_of_the_format_of_the_log_that_it_stands_beside() -> None:
     paths = sorted((BESIDE / "captures").glob("kimi-*/*/home/**/context.jsonl"))
     assert paths
-    assert not [path for path in paths if claims(path.read_bytes())]
+    assert {tuple(claims(path.read_bytes())) for path in paths} == {("kimi-session",)}
 
 
 def test_nothing_is_recognised_in_nothing() -> None:

@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kbsite.check.logs import transcript_findings
+from kbsite.errors import InputError
 from kbsite.importers.transcript import OF_ANOTHER, import_transcripts
+from kbsite.model.event import Message
 from kbsite.store.runs import read_run
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import tokens, transcript
@@ -103,6 +107,28 @@ def _kimi(folder: Path, later: float = 0) -> list[Path]:
         rows = ({**row, "timestamp": row["timestamp"] + later} for row in held)
         path.write_text(written(*rows))
     return list(files)
+
+
+def test_what_a_model_held_is_imported_with_its_logs_and_is_no_session_alone(
+    tmp_path: Path,
+) -> None:
+    """kimi-cli's: the system prompts of the session and of its sub-agent stand there."""
+    logs = _kimi(tmp_path / "h")
+    held = [log.with_name("context.jsonl") for log in logs]
+    for nth, path in enumerate(held):
+        path.write_text(written({"role": "_system_prompt", "content": f"Be {nth}."}))
+    run = read_run(import_transcripts([*logs, *held], tmp_path / "mine"))
+    shown = transcript("kimi", run.transcripts)
+
+    assert shown is not None
+    (child,) = [log for step in shown.main.every_step for log in step.agents]
+    firsts = [log.steps[0].event for log in (shown.main, child)]
+    assert [one.text for one in firsts if isinstance(one, Message)] == ["Be 0.", "Be 1."]
+    assert (run.run.usage.sent, run.run.usage.output) == (12, 3)
+    assert shown.unlinked == ()
+    assert [one.severity.value for one in transcript_findings(run)] == []
+    with pytest.raises(InputError, match="no transcript to show"):
+        import_transcripts(held[:1], tmp_path / "mine")
 
 
 def test_a_sub_agents_log_that_only_its_folder_tells_of_is_none_of_the_session(

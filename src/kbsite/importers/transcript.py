@@ -220,5 +220,5 @@ def _names(form: Format, name: str) -> Iterator[str]:
     """Names for a file that a format is read under, the best first."""
     for known in (name, name.replace("/", "-")):
         for placed in (f"{form.stored_as}/{known}{ending}" for ending in _ENDINGS):
-            if any(matches(placed, glob) for glob in form.globs):
+            if any(matches(placed, glob) for glob in form.globs + form.beside):
                 yield placed

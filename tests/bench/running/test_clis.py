@@ -73,6 +73,13 @@ def site_of(trial: Trial, out: Path) -> Path:
     return built.out
 
 
+BEGINS = {
+    "claude": "what the model was told of its tools",
+    "kimi-cli": "You are Kimi Code CLI",
+}
+"""What a page shows of the system prompt or the tools, where they stand beside what was said."""
+
+
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_it_plays_a_whole_session_and_the_run_is_complete(
     trial: Trial, tmp_path: Path, harness: str
@@ -87,6 +94,7 @@ def test_it_plays_a_whole_session_and_the_run_is_complete(
     shown = "".join(path.read_text() for path in pages.rglob("*.html"))
     assert "A command that fails." in shown, "the page shows what the model said"
     assert "solve(2, 3) = 5" in shown, "and what its commands printed"
+    assert BEGINS.get(harness, "") in shown, "and what the session began with"
     assert "<script>alert" not in shown
     told = read_run(folder).run
     assert told.harness_version == program_of(harness).version

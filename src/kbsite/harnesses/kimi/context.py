@@ -6,7 +6,7 @@ The system prompt stands there alone. All other rows repeat what the log tells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -17,11 +17,16 @@ from kbsite.model.event import Event, Malformed, Message, Role
 GLOBS = (
     "home/.kimi/sessions/*/*/context.jsonl",
     "home/.kimi/sessions/*/*/subagents/*/context.jsonl",
+    "session/**/context.jsonl",
 )
 
-_PATH = re.compile(r"home/\.kimi/sessions/[^/]+/[^/]+/(?:subagents/([^/]+)/)?context\.jsonl")
+_PATH = re.compile(
+    r"(?:home/\.kimi/sessions/[^/]+/[^/]+|session(?:/.*?)??)(?:/subagents/([^/]+))?/context\.jsonl"
+)
 _REPEATED = frozenset({"_checkpoint", "_usage", "assistant", "system", "tool", "user"})
 """Roles of the rows that the log tells of, and of marks between them."""
+_OWN = frozenset({"_system_prompt", "_checkpoint"})
+"""Those that no other file has."""
 
 
 def is_context(file: str) -> bool:
@@ -49,3 +54,9 @@ def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield held.trace(f"context/{role}")
         else:
             yield held.unknown(f"context/{role}")
+
+
+def recognises(head: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a file begins as such a one: marks stand between what was said."""
+    roles = {text(row.get("role")) for row in head}
+    return bool(roles & _OWN) and roles <= _OWN | _REPEATED

@@ -358,7 +358,9 @@ def _recorded(value: Payload) -> Payload | str:
 
 
 def recognises(head: Sequence[Payload]) -> bool:
-    """Whether these are rows of a kimi-cli session log."""
+    """Whether these are rows of a kimi-cli session log, or of what stands beside one."""
+    if context.recognises(head):
+        return True
     rest = [row for row in head if not _is_header(row)]
     if not rest:
         return bool(head)
@@ -388,5 +390,5 @@ FORMAT = Format(
     recognises=recognises,
     stored_as="session",
     together=together,
-    sub_agents=r"subagents/[^/]+/wire\.jsonl",
+    sub_agents=r"subagents/[^/]+/(?:wire|context)\.jsonl",
 )
