@@ -46,6 +46,21 @@ def test_each_page_of_the_sitemap_says_what_it_is_and_names_its_address(made: Pa
         assert held["description"] == held["told"]
 
 
+def test_each_page_with_an_address_of_its_own_is_in_the_sitemap(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    """The list of all hardware was not: nothing tells who forgets a page that is new."""
+    folder = Path(__file__).parents[2] / "bench" / "hardware"
+    settings = make_settings(tmp_path, site={"url": URL, "hardware": str(folder)})
+    make_run(settings.runs / "demo", audit={})
+    out = build(settings).out
+    listed = set(re.findall("<loc>(.*?)</loc>", (out / "sitemap.xml").read_text()))
+    made = {f"{URL}{page.parent.relative_to(out)}/" for page in out.rglob("*/index.html")}
+
+    assert len(made) > 20
+    assert made - listed == set(), "name it in _own_pages of pages/data.py"
+
+
 def test_a_run_is_told_by_what_came_of_it(made: Path) -> None:
     """It was told by its id alone, which stands in its address already."""
     held = head(made / "runs/r1/index.html")

@@ -18,7 +18,7 @@ from kbsite.model.board import Board
 from kbsite.model.config import Config, may_be_listed
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
-from kbsite.pages import listing, methodology
+from kbsite.pages import hardware, listing, methodology
 from kbsite.pages.board import are_apart, board_alone, runs_of
 from kbsite.pages.board_figures import standings_of
 from kbsite.pages.covered import covered_rules
@@ -296,7 +296,8 @@ def _own_pages(site: Site) -> list[str]:
         f"runs/{INDEX}", f"audits/{INDEX}", f"compare/{INDEX}", f"explore/{INDEX}",
         methodology.PATH, methodology.CAUGHT, methodology.EXPLOITS, DATA,
         *(problem_path(problem) for problem in site.problems),
-        *(hardware_path(hardware) for hardware in site.hardware),
+        *([hardware.PATH] if site.hardware else []),
+        *(hardware_path(one) for one in site.hardware),
         *dict.fromkeys(model_path(stored.run.model) for stored in site.ordered),
         *dict.fromkeys(harness_path(stored.run.harness) for stored in site.ordered),
         *(run_path(stored.run.id) for stored in site.every_run),
