@@ -11,6 +11,7 @@ import pytest
 
 from kbsite import alarms, harnesses
 from kbsite.alarms.kinds import KINDS
+from kbsite.model.audit import Verdict
 from kbsite.model.config import Leak
 from kbsite.store.schema import attribute_docs
 
@@ -81,3 +82,9 @@ def test_the_leak_in_the_readme_has_the_keys_of_a_leak() -> None:
     assert set(re.findall(r"^ +(?:- )?(\w+):", block, re.M)) == set(attribute_docs(Leak)) | {
         "id", "title"
     }  # fmt: skip
+
+
+def test_the_audit_in_the_readme_names_all_verdicts() -> None:
+    (told,) = re.findall(r"^verdict: \w+ +# (.*)$", README, re.M)
+
+    assert told.split(", ") == [verdict.value for verdict in Verdict]

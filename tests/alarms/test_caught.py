@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kbsite.alarms.caught import Caught, Fixture, Honest, Raised, read_caught
+from kbsite.alarms.caught import PATH, Caught, Fixture, Honest, Raised, read_caught
 from kbsite.alarms.kinds import BY_ID
 from kbsite.model.alarm import Level
 from kbsite.store.parsing import InvalidFileError
@@ -97,3 +97,10 @@ def test_the_published_table_names_known_kinds_each_case_once() -> None:
     assert all(set(case.expected) <= set(BY_ID) for case in held.fixtures)
     assert all(raised.kind in BY_ID for case in held.fixtures for raised in case.caught)
     assert all(set(case.kinds) <= set(BY_ID) for case in held.honest)
+
+
+def test_each_kind_is_raised_by_something_that_it_is_meant_for() -> None:
+    """But for what the grader noticed, of which a grade tells and no source."""
+    raised = {one.kind for fixture in read_caught(PATH).fixtures for one in fixture.caught}
+
+    assert set(BY_ID) - raised == {"grader"}, "tests/alarms/fixtures/ has none that raises it"

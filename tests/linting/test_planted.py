@@ -15,9 +15,14 @@ import pytest
 
 from kbsite import beside, linting
 from kbsite.errors import InputError
-from kbsite.linting import CHECKS, Check, lint, page_facts, reading
+from kbsite.linting import CHECKS, Check, lint, page_facts, reading, tables
 from kbsite.linting.site import BuiltSite
+from kbsite.model.audit import Audit
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run as OneRun
+from kbsite.model.samples import Samples
+from kbsite.store.schema import SCHEMAS
 from tests.linting.small import (
     ATOM,
     LINKS,
@@ -479,6 +484,19 @@ def name_of(check: object) -> str:
 
 def test_each_check_has_a_defect() -> None:
     assert {name_of(check) for check in CHECKS} == {one.check for one in PLANTED.values()}
+
+
+def test_each_check_is_told_to_those_who_publish() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text("utf-8")
+    told = re.findall(r"^\| `(\w+)` \|", text.partition("| check | finds |")[2], re.M)
+
+    assert set(told) >= {name_of(check) for check in CHECKS}, "docs/deploy.md lacks its row"
+
+
+def test_each_table_of_which_a_schema_is_published_is_held_against_it() -> None:
+    of_runs = {Audit, Metrics, OneRun, Samples}
+
+    assert set(SCHEMAS.values()) - of_runs == set(tables.KINDS.values())
 
 
 def test_a_defect_is_all_that_is_told(tmp_path: Path) -> None:

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import os
+import re
 import tarfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 from xml.etree import ElementTree
 
 import html5lib
@@ -461,3 +464,16 @@ def test_a_site_that_does_not_say_where_it_stands_names_no_address(
     assert list(out.rglob("card.*")) == []
     assert "og:image" not in (out / "demo/index.html").read_text("utf-8")
     assert (out / "data/feed.xml").is_file()
+
+
+def test_each_file_that_is_offered_is_told_in_the_docs(out: Path) -> None:
+    """`<id>` stands there for a board or a run."""
+    text = (Path(__file__).parents[2] / "docs" / "exports.md").read_text("utf-8")
+    told = {name.replace("<id>", "*") for name in re.findall(r"`([^`]+)`", text)}
+    page = (out / "data" / "index.html").read_text("utf-8")
+    offered = {urljoin("data/", href) for href in re.findall(r'href="([^"#]+)"', page)}
+    files = {path for path in offered if path.startswith("data/") and not path.endswith("/")}
+
+    assert len(files) > 7
+    for path in files:
+        assert any(fnmatchcase(path, name) for name in told), f"docs/exports.md lacks {path}"

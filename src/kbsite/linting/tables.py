@@ -19,7 +19,8 @@ from kbsite.pages.listing import LISTING
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 
-_KINDS = {LEADERBOARD: Leaderboard, LISTING: Listing, SITE: Published, REDACTION: Redactions}
+KINDS = {LEADERBOARD: Leaderboard, LISTING: Listing, SITE: Published, REDACTION: Redactions}
+"""The records that stand there, by path."""
 BOARD = re.compile(r"data/boards/[^/]+/leaderboard\.json")
 """Where the table of one board stands."""
 
@@ -27,7 +28,7 @@ BOARD = re.compile(r"data/boards/[^/]+/leaderboard\.json")
 def findings(site: BuiltSite) -> Iterator[Finding]:
     """Where such a file is no JSON, or a key of it is missing or has another kind of value."""
     for path, file in site.files.items():
-        kind = Leaderboard if BOARD.fullmatch(path) else _KINDS.get(path)
+        kind = Leaderboard if BOARD.fullmatch(path) else KINDS.get(path)
         if kind is None:
             continue
         if file.size > MOST_BYTES:
