@@ -250,7 +250,7 @@ def test_what_came_of_tasks_is_told_once_though_their_process_is_killed_before_i
 
 
 def test_small_tasks_are_told_together_and_long_ones_when_they_are_done(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copies, "LEAST", 1)
     heard: list[float] = []
@@ -264,13 +264,22 @@ def test_small_tasks_are_told_together_and_long_ones_when_they_are_done(
     each(lambda number: number, 5_000)
     assert len(heard) < 500
 
-    began = time.monotonic()
-    told: list[float] = []
-    Copies(1).each(
-        lambda number: time.sleep(1.5 if number else 0.1), range(2), [2, 1],
-        lambda *_: told.append(time.monotonic() - began),
-    )  # fmt: skip
-    assert told[0] < told[1] - 1
+    def work(number: int) -> bool:
+        """Whether the first is told before the second is done, which waits for that."""
+        time.sleep(0.1)
+        end = time.monotonic() + 60
+        while number and not (tmp_path / "0").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        return (tmp_path / "0").exists()
+
+    told: dict[int, bool | Lost] = {}
+
+    def hear_of(number: int, was_told: bool | Lost) -> None:
+        (tmp_path / str(number)).touch()
+        told[number] = was_told
+
+    Copies(1).each(work, range(2), [2, 1], hear_of)
+    assert told == {0: False, 1: True}
 
 
 def test_what_work_raises_is_raised_here_and_nobody_is_left(

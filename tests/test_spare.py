@@ -464,8 +464,11 @@ def test_no_copy_goes_on_in_a_folder_that_was_taken_away(
 
     monkeypatch.setattr(beside, "cores", lambda: 2)
     monkeypatch.setattr(spares, "_name_all", fails)
+    before = set(family(os.getpid()))
     site = build(settings, engine=Copies(2)).out
-    time.sleep(0.6)
+    end = time.monotonic() + 60
+    while set(family(os.getpid())) - before and time.monotonic() < end:
+        time.sleep(0.01)
 
     assert [one for one in (spare_path(site), spares.partial_path(site)) if one.exists()] == []
 

@@ -159,14 +159,14 @@ while True:
 
 
 def test_the_agent_is_told_when_time_is_short(trial: Trial) -> None:
-    limits = replace(SMALL, warn_share=0.1)
+    limits = replace(SMALL, warn_share=0.03)  # which leaves it a minute to hear of it
     ended = trial.fake("""
 ask()
 while not os.path.exists("TIME_IS_SHORT.txt"):
     time.sleep(0.05)
 print(open("TIME_IS_SHORT.txt").read())
 done()
-""", budget=10.0, limits=limits)  # fmt: skip
+""", budget=60.0, limits=limits)  # fmt: skip
     assert ended.reason == "finished"
     said = (ended.folder / "transcript/stdout.jsonl").read_text()
     assert "left when this was written" in said

@@ -33,7 +33,7 @@ if os.fork() == 0:
     if os.fork() == 0: time.sleep(60)
     print(os.getpid(), flush=True)
     os._exit(0)
-time.sleep(0.2)
+os.wait()
 """
     box = Box(log=tmp_path / "log")
     with NONE.start(python_command(Path("-c"), program), box) as running:

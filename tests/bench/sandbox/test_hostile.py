@@ -166,13 +166,15 @@ def test_a_program_that_leaves_at_once_has_left(sandbox: Sandbox, log: Path) -> 
 def test_a_daemon_ends_with_its_command(sandbox: Sandbox, log: Path) -> None:
     program = """
 import time
+there, tell = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         print("daemon", os.getppid() != 1, flush=True)
+        os.write(tell, b"x")
         time.sleep(100)
     os._exit(0)
-time.sleep(0.3)
+os.read(there, 1)
 """
     found = outcome(sandbox, log, program)
     assert found.said.startswith("daemon")
@@ -426,10 +428,18 @@ def test_a_stopped_program_can_be_killed(sandbox: Sandbox, log: Path) -> None:
 def test_many_orphans_are_reaped(sandbox: Sandbox, log: Path) -> None:
     program = """
 import time
+def forked():
+    # On a slow machine those that have ended may not be reaped yet; one day they are.
+    for _ in range(6000):
+        try:
+            return os.fork()
+        except BlockingIOError:
+            time.sleep(0.01)
+    raise SystemExit("they were never reaped")
 for _ in range(100):
-    middle = os.fork()
+    middle = forked()
     if middle == 0:
-        if os.fork() == 0: time.sleep(0.02)
+        if forked() == 0: time.sleep(0.02)
         os._exit(0)
     os.waitpid(middle, 0)
     time.sleep(0.005)

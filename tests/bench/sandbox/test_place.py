@@ -280,7 +280,7 @@ def test_a_folder_that_becomes_a_link_leads_nowhere(
     seen = set()
     try:
         until = time.monotonic() + 0.5
-        while time.monotonic() < until:
+        while time.monotonic() < until or (b"own" not in seen and time.monotonic() < until + 60):
             seen.add(place.read(HERE("real/file"), 100))
             seen |= {place.read(one.path, 100) for one in place.walk()}
     finally:
