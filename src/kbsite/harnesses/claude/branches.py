@@ -142,10 +142,11 @@ def _is_heard(node: _Node) -> bool:
 
 def _keeps_files(row: Row) -> bool:
     """Whether a row tells of copies of files."""
-    if row.value.get("type") not in _FILE_HISTORY:
+    kind = row.value.get("type")
+    if kind not in _FILE_HISTORY:
         return False
     kept = mapping(mapping(row.value.get("snapshot")).get("trackedFileBackups"))
-    return bool(kept) or row.value.get("type") == _DELTA
+    return bool(kept) or kind == _DELTA
 
 
 def _kind(row: Row) -> tuple[_Kind, int]:
