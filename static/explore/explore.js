@@ -9,7 +9,7 @@
 
   const MEASURES = {
     score: { name: "score", told: score },
-    time: { name: "time", told: clock },
+    time: { name: "time", told: duration },
     output: { name: "output tokens", told: (value) => value.toLocaleString("en-US") },
     tokens: { name: "all tokens", told: (value) => value.toLocaleString("en-US") },
     cost: { name: "cost", told: money },
@@ -43,7 +43,7 @@
     return found ? `${Number((seconds / found[0]).toPrecision(1))} ${found[1]}` : "< 1 µs";
   }
 
-  function clock(seconds) {
+  function duration(seconds) {
     if (seconds > 0 && seconds < 0.0095) return brief(seconds);
     if (Math.round(seconds * 100) < 1000) return `${seconds.toFixed(2)} s`;
     const whole = Math.round(seconds);
