@@ -15,7 +15,7 @@ from bench.grading.grade import grade
 from bench.grading.setting import CALLS, ROUNDS, Grade, Setting, Solution, Step
 from bench.problems import BASELINES, PROBLEM, GradedProblem, read_problem
 from bench.progress import Told
-from bench.records import read_yaml
+from bench.records import HARDWARE, read_yaml
 from bench.report import lines
 from bench.results import Given, alarms, given, make_ready, store, with_alarms, write_grade
 from bench.sandbox import best, named
@@ -24,8 +24,6 @@ from kbsite.errors import MachineError, UsageError
 from kbsite.model.floor import FloorKind
 from kbsite.model.grade import Outcome
 from kbsite.model.hardware import Hardware
-
-HARDWARE = Path(__file__).parent / "hardware"
 
 MEMORY_SHARE = 0.75
 """Share of the machine's memory that a solution may use."""

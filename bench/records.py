@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+HARDWARE = Path(__file__).parent / "hardware"
+"""The folder of the hardware that is known: a file each, named by its id."""
+
 LIMIT_BYTES = 1_000_000
 """No record that a person writes is larger."""
 

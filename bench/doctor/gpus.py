@@ -9,8 +9,7 @@ from pathlib import Path
 from bench.devices.gpu_watch import in_words, strangers
 from bench.devices.nvml import HELD_BACK, Nvml, gpus
 from bench.doctor.form import Here, Seen, State, gib
-from bench.records import read_yaml
-from bench.running.hosts import HARDWARE
+from bench.records import HARDWARE, read_yaml
 from kbsite.errors import KbsiteError, MachineError
 from kbsite.model.hardware import Hardware
 

@@ -37,14 +37,12 @@ from bench.lint.statement import (
 )
 from bench.lint.subject import CODE_ERRORS, Rule, Subject, read_error
 from bench.problems import GradedProblem, read_problem
-from bench.records import read_yaml
+from bench.records import HARDWARE, read_yaml
 from kbsite.errors import InputError
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.hardware import Hardware
 
 __all__ = ["RULES", "Progress", "Rule", "Subject", "hardware_table", "lint", "lint_folder"]
-
-HARDWARE = Path(__file__).parents[1] / "hardware"
 
 RULES: tuple[Rule, ...] = (
     ToleranceIsTold(),

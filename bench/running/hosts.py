@@ -15,13 +15,12 @@ from pathlib import Path
 from bench.devices.cpu import processor
 from bench.devices.gpu_watch import in_words, strangers
 from bench.devices.nvml import Nvml
-from bench.records import read_yaml
+from bench.records import HARDWARE, read_yaml
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.counts import number_of
 from kbsite.model.hardware import Hardware
 from kbsite.model.run import Host
 
-HARDWARE = Path(__file__).parents[1] / "hardware"
 CPU = "cpu"
 """What boards call every CPU."""
 

@@ -13,14 +13,12 @@ from typing import Any, Literal
 import pytest
 import yaml
 
-from bench.records import plain, read_json, read_yaml, record
+from bench.records import HARDWARE, plain, read_json, read_yaml, record
 from kbsite.errors import InputError
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Problem
 from kbsite.store.records import yaml_record
 from tests.bench.toys import TOY
-
-HARDWARE = Path(__file__).parents[2] / "bench" / "hardware"
 
 
 class Colour(Enum):
