@@ -10,12 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.sealed import is_run
-from kbsite.errors import UsageError
-from kbsite.model.finding import one_line
-from kbsite.store.folders import PARTIAL
-
-SHOWN = 8
-"""Ids that are told where a name is that of several runs."""
+from kbsite.store.folders import PARTIAL, any_of
 
 
 def meant(path: Path, runs: Path) -> Path:
@@ -30,11 +25,7 @@ def meant(path: Path, runs: Path) -> Path:
     there = list(_finished(runs))
     found = [one for one in there if one.name == name] or [one for one in there if name in one.name]
     if len(found) > 1:
-        lines = [f"  {one_line(str(one))}" for one in found[:SHOWN]]
-        if len(found) > SHOWN:
-            lines.append(f"  and {len(found) - SHOWN} more")
-        could = f"{one_line(name)}: could be any of {len(found)} runs; say more:"
-        raise UsageError("\n".join([could, *lines]))
+        raise any_of(name, found)
     return found[0] if found else path
 
 

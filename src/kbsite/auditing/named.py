@@ -6,10 +6,8 @@ from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.finding import one_line
+from kbsite.store.folders import any_of
 from kbsite.store.run_folders import finished_folders, is_run
-
-SHOWN = 8
-"""Ids that are told where a name is that of several runs."""
 
 
 def named_run(named: str, runs: Path) -> Path:
@@ -37,10 +35,6 @@ def _as_listed(here: Path, folders: list[Path]) -> Path:
 
 
 def _only(found: list[Path], named: str) -> Path:
-    if len(found) == 1:
-        return found[0]
-    lines = [f"  {one_line(str(folder))}" for folder in found[:SHOWN]]
-    if len(found) > SHOWN:
-        lines.append(f"  and {len(found) - SHOWN} more")
-    told = one_line(named)
-    raise UsageError("\n".join([f"{told}: could be any of {len(found)} runs; say more:", *lines]))
+    if len(found) > 1:
+        raise any_of(named, found)
+    return found[0]

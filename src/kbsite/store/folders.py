@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from kbsite.errors import MachineError, UsageError, of_machine
+from kbsite.model.finding import one_line
 from kbsite.whole import write_bytes
 
 PARTIAL = ".partial"
@@ -31,6 +32,19 @@ def run_around(place: Path) -> Path | None:
         if all((folder / name).exists() for name in _OF_RUN):
             return folder
     return None
+
+
+SHOWN = 8
+"""Runs that are told where any of them could be meant."""
+
+
+def any_of(named: str, runs: Sequence[Path]) -> UsageError:
+    """What is wrong with a name by which any of several runs could be meant, and which they are."""
+    lines = [f"  {one_line(str(run))}" for run in runs[:SHOWN]]
+    if len(runs) > SHOWN:
+        lines.append(f"  and {len(runs) - SHOWN} more")
+    could = f"{one_line(named)}: could be any of {len(runs)} runs; say more:"
+    return UsageError("\n".join([could, *lines]))
 
 
 def refuse_blocked(folder: Path) -> None:
