@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kbsite.model.audit import Quote
+from kbsite.model.solution import LONGEST
 from kbsite.pages.line_places import line_place
-from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, WHOLE, Shown, sources
+from kbsite.pages.source import FILES, HERE, PAGE, WHOLE, Shown, sources
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.text import CodeLine
 from tests.conftest import MakeRun

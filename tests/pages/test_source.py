@@ -9,6 +9,7 @@ import html5lib
 import pytest
 
 from kbsite.build import build
+from kbsite.model.solution import COLOURED
 from kbsite.pages import source as module
 from kbsite.pages.quotes import lines_by_file
 from kbsite.pages.source import AROUND, HERE, Gap, Sources, source_places
@@ -142,7 +143,7 @@ def test_a_stray_nul_does_not_hide_a_file(stored: Any) -> None:
 
 def test_no_lexer_sees_what_no_person_wrote(stored: Any) -> None:
     long = b"x = " + b"(" * (module.WIDEST + 1) + b"\ndef f(): pass\n"
-    many = b"def f(): pass\n" * (module.COLOURED // 10)
+    many = b"def f(): pass\n" * (COLOURED // 10)
     found = sources(stored({"solution.py": long, "files/many.py": many}))
 
     assert all("hl-" not in row.file.lines[1].html for row in found.here)

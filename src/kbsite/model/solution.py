@@ -10,6 +10,20 @@ SOLUTION = "solution.py"
 SIDECARS = "files/"
 """Folder of a run with what lay beside its solution.py."""
 
+LONGEST = 2_000_000
+"""Bytes of a file of a solution from which it is only named."""
+
+COLOURED = 300_000
+"""Characters of one from which it has no colours."""
+
+
+def is_text(data: bytes) -> bool:
+    """Whether a file of a solution may be shown as text.
+
+    A few NUL bytes stand in texts by mistake, or to hide something; machine code is full of them.
+    """
+    return data.count(b"\0") * 20 <= len(data)
+
 
 def solution_names(names: Iterable[str]) -> dict[str, str]:
     """By what path a solution knows its files, by their names in the run.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kbsite.model.audit import Quote
+from kbsite.model.solution import LONGEST
 from kbsite.pages.page import INDEX
-from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, WHOLE, named_files
+from kbsite.pages.source import FILES, HERE, PAGE, WHOLE, named_files
 from kbsite.store.files import Stored
 from kbsite.store.runs import StoredRun
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from msgspec import Struct, structs
 
 from kbsite.model.proof import Proof
+from kbsite.model.solution import COLOURED, LONGEST, is_text
 from kbsite.pages.coloured import Coloured, Colours, Made, coloured
 from kbsite.pages.page import File, Renderer, run_path
 from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
@@ -36,12 +37,6 @@ ALL = 30_000
 
 FILES = 50
 """Files that are shown; more are counted."""
-
-LONGEST = 2_000_000
-"""Bytes from which a file is only named."""
-
-COLOURED = 300_000
-"""Characters from which a file is not highlighted."""
 
 WIDEST = 2_000
 """Characters of a line from which its file is not highlighted: no person wrote it."""
@@ -222,8 +217,7 @@ def _read(file: Stored, prefix: str, quoted: frozenset[int], known: Colours) -> 
     if file.size > LONGEST:
         return Source(file.name, prefix, file.size, (), "too long to be shown", quoted)
     data = file.read()
-    # A few stand in texts by mistake, or to hide something; machine code is full of them.
-    if data.count(b"\0") * 20 > len(data):
+    if not is_text(data):
         return Source(file.name, prefix, file.size, (), "not a text", quoted)
     made_of = sha256(data).digest()
     stand = known.lines(file.name, made_of)

@@ -12,18 +12,13 @@ from kbsite.cli.audit.printing import safe, titled
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof
+from kbsite.model.solution import COLOURED, LONGEST, is_text
 from kbsite.store.files import Stored
 from kbsite.store.run_folders import SIDECARS, SOLUTION
 from kbsite.store.runs import StoredRun
 
 LINES = 5_000
 """Lines of a file that are shown."""
-
-LONGEST = 2_000_000
-"""Bytes from which a file is only named."""
-
-COLOURED = 300_000
-"""Characters from which a source has no colours."""
 
 WIDEST = 500
 """Characters of a line that are shown."""
@@ -66,9 +61,8 @@ def sources(stored: StoredRun, marked: Marks, *, colour: bool) -> Iterator[str]:
 
 
 def _listing(file: Stored, signs: Mapping[int, str], *, colour: bool) -> Iterator[str]:
-    data = file.read() if file.size <= LONGEST else b"\0"
-    # A few stand in texts by mistake, or to hide something; machine code is full of them.
-    if file.size > LONGEST or data.count(b"\0") * 20 > len(data):
+    data = file.read() if file.size <= LONGEST else b""
+    if file.size > LONGEST or not is_text(data):
         yield f"  Not shown: {file.size} bytes, {'too long' if file.size > LONGEST else 'no text'}."
         return
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
