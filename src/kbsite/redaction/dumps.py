@@ -13,16 +13,11 @@ from msgspec import Struct
 
 from kbsite.late import late
 from kbsite.model.redaction import Form
+from kbsite.redaction.at_once import OVERLAP, READ
 
 _TWO: Final = b"[0-9a-fA-F]{2}"
 GATE: Final = b"0(?:: |  )" + _TWO + b" ?" + _TWO + b" " + _TWO + b" ?" + _TWO + b" " + _TWO
 """How a line goes on whose address is a multiple of sixteen, as the first one's is."""
-
-READ: Final = 32_768
-"""Bytes of a dump that are read at once."""
-
-OVERLAP: Final = 8192
-"""Bytes of it that are read once more, for what goes on there."""
 
 _LINE: Final = late(
     b"[0-9a-fA-F]{4,16}(?:: (?P<hex>(?:" + _TWO + b"){1,8}(?: (?:" + _TWO + b"){1,8}){0,63}) {2,80}"

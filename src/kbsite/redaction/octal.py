@@ -12,9 +12,10 @@ from functools import cache
 from typing import Final
 
 from kbsite.late import late
+from kbsite.redaction.at_once import OVERLAP, READ
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.crowded import Past
-from kbsite.redaction.dumps import OVERLAP, READ, SHOWN, Dump, Line, shown_as
+from kbsite.redaction.dumps import SHOWN, Dump, Line, shown_as
 from kbsite.redaction.wrapped import BREAK
 
 _TWO: Final = rb" [0-9a-f]{2}"

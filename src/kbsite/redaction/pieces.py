@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from kbsite.late import late
 from kbsite.model.redaction import Form
+from kbsite.redaction.at_once import OVERLAP, READ
 from kbsite.redaction.crowded import Past
 
 GATES: Final = (b'delta"', b'"timestamp_ms":', b'shell_output"', b'"arguments_part":')
@@ -22,12 +23,6 @@ GATES: Final = (b'delta"', b'"timestamp_ms":', b'shell_output"', b'"arguments_pa
 
 HEADS: Final = (*GATES, b'"ToolCall"')
 """What it says that pieces go on from."""
-
-READ: Final = 32_768
-"""Bytes of text that are read at once."""
-
-OVERLAP: Final = 8192
-"""Bytes of it that are read once more, for what goes on there."""
 
 BEFORE: Final = 8192
 """Bytes before a line in which those stand that it goes on from, if nobody read them yet."""

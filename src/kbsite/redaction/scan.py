@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction import clients, dumps, library, names, owners, packed, personal, pieces, said
+from kbsite.redaction.at_once import OVERLAP, READ
 from kbsite.redaction.crowded import AGAIN, Effort, Look, Past, bounded, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, is_code, unescaped
@@ -317,8 +318,8 @@ class _Pass(Struct):
             return
         view = dumps.dump(self.data, at, goes_on=at < until + BEFORE)
         if view:
-            whole = view.end - view.start < dumps.READ
-            self._views_until[Form.SHAPE, 0] = view.end - (0 if whole else dumps.OVERLAP)
+            whole = view.end - view.start < READ
+            self._views_until[Form.SHAPE, 0] = view.end - (0 if whole else OVERLAP)
             yield from self._within(view)
 
     def _packed(self, at: int, text: bytes) -> Iterator[Hit]:

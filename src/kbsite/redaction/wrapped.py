@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from kbsite.late import late
 from kbsite.model.redaction import Form
+from kbsite.redaction.at_once import OVERLAP, READ
 from kbsite.redaction.crowded import Past
 
 LEAST: Final = 60
@@ -23,12 +24,6 @@ LEAST: Final = 60
 
 MOST: Final = 2048
 """Digits of a line, at most."""
-
-READ: Final = 32_768
-"""Bytes that are read at once."""
-
-OVERLAP: Final = 8192
-"""Bytes of them that are read once more, for what goes on there."""
 
 BREAK: Final = rb"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
 """The end of a line, as it is or as JSON writes it."""
