@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kbsite.alarms.python.algorithms import ALGORITHMS
 from kbsite.alarms.python.callers import FEW, arguments
 from kbsite.alarms.python.likeness import SAME, SPAN, find
-from kbsite.alarms.python.module import Parameter
 from kbsite.alarms.python.ops import FAMILY, LIGHT, full, is_view, op
 from kbsite.alarms.python.reading import Phase, Reading, readings
+from kbsite.alarms.python.scopes import Parameter
 from kbsite.model.alarm import Level
 from kbsite.model.problem import Problem
 from kbsite.store.problems import StoredProblem

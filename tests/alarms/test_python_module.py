@@ -7,8 +7,9 @@ import ast
 import pytest
 
 from kbsite.alarms.evidence import Source
-from kbsite.alarms.python.module import Parameter, modules, parsed
+from kbsite.alarms.python.module import modules, parsed
 from kbsite.alarms.python.reading import Phase
+from kbsite.alarms.python.scopes import Parameter
 from kbsite.model.alarm import Level
 from tests.alarms.solutions import evidence, found, read
 

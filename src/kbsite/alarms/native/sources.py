@@ -12,8 +12,9 @@ from kbsite.alarms.native.filled import Given, formatted, percented, templated
 from kbsite.alarms.native.source import NativeSource
 from kbsite.alarms.native.written import lines_of
 from kbsite.alarms.python.callers import arguments
-from kbsite.alarms.python.module import Module, Parameter, Part, modules
+from kbsite.alarms.python.module import Module, modules
 from kbsite.alarms.python.names import Names, names
+from kbsite.alarms.python.scopes import Parameter, Part
 
 LONGEST: Final = 400_000
 """Characters of native code that are looked into, of one source: no person writes as many."""

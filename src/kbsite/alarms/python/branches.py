@@ -9,9 +9,9 @@ from typing import Final
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.keeping import Calls, followed
 from kbsite.alarms.python.kernels import parameters
-from kbsite.alarms.python.module import Function, Parameter, Part
 from kbsite.alarms.python.precision import casts
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.alarms.python.scopes import Function, Parameter, Part
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import cast
 
-from kbsite.alarms.python.module import Function, Module, Parameter, Scope
+from kbsite.alarms.python.module import Module
+from kbsite.alarms.python.scopes import Function, Parameter, Scope
 
 _REGISTER = frozenset(("custom_op", "triton_op", "impl", "register_kernel", "define"))
 FEW = 4

@@ -18,9 +18,9 @@ from kbsite.alarms.python.flow_calls import Calls
 from kbsite.alarms.python.flow_memory import NOTHING, Frame, Happened, Memory, Value, is_tensor
 from kbsite.alarms.python.flow_tests import Decisions
 from kbsite.alarms.python.kernels import neutral
-from kbsite.alarms.python.module import Function, Parameter, class_of
 from kbsite.alarms.python.ops import FAMILY, op
 from kbsite.alarms.python.reading import Reading
+from kbsite.alarms.python.scopes import Function, Parameter, class_of
 
 STEPS: Final = 20_000
 """Expressions that are followed in a call; a source that needs more is left half read."""

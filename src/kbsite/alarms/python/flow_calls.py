@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from kbsite.alarms.python.flow_memory import GIVEN, Frame
 from kbsite.alarms.python.kernels import is_blind, kept_defaults, leaves, parameters, written
-from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.names import LOCAL
+from kbsite.alarms.python.scopes import Function
 
 if TYPE_CHECKING:
     from kbsite.alarms.python.flow import Flow

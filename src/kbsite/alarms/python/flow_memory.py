@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from kbsite.alarms.python.module import Function, Scope, class_of
 from kbsite.alarms.python.reading import Reading
+from kbsite.alarms.python.scopes import Function, Scope, class_of
 
 Value = frozenset[str]
 NOTHING: Final[Value] = frozenset()

@@ -12,8 +12,8 @@ from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.flow import Flow
 from kbsite.alarms.python.flow_memory import Happened, Value
 from kbsite.alarms.python.kernels import is_trivial
-from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.reading import Reading
+from kbsite.alarms.python.scopes import Function
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM

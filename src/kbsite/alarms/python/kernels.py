@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from kbsite.alarms.python.module import Function, Parameter, Part
 from kbsite.alarms.python.reading import Reading
+from kbsite.alarms.python.scopes import Function, Parameter, Part
 
 _STORES: Final = frozenset(
     ("store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg", "atomic_or",

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from kbsite.alarms.evidence import Source
-from kbsite.alarms.python.module import Function, parsed
+from kbsite.alarms.python.module import parsed
 from kbsite.alarms.python.reading import ENTRIES, Reading
+from kbsite.alarms.python.scopes import Function
 from kbsite.model.alarm import Alarm, Level
 
 SPAN: Final = 6

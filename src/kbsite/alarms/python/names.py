@@ -14,18 +14,18 @@ from typing import Final
 from kbsite.alarms.python.callers import arguments
 from kbsite.alarms.python.constants import DEEPEST, Constants
 from kbsite.alarms.python.lookups import UNKNOWN, looked_up, spread
-from kbsite.alarms.python.module import (
+from kbsite.alarms.python.module import Module
+from kbsite.alarms.python.ops import FAMILY
+from kbsite.alarms.python.pieces import Value
+from kbsite.alarms.python.scopes import (
     Bound,
     Definition,
     Function,
-    Module,
     Parameter,
     Part,
     Scope,
     class_of,
 )
-from kbsite.alarms.python.ops import FAMILY
-from kbsite.alarms.python.pieces import Value
 
 LOCAL: Final = "local:"
 

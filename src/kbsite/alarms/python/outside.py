@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.alarms.python.scopes import Part
 from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 

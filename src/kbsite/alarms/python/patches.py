@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python.module import class_of
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.alarms.python.scopes import class_of
 from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.run_folders import SOLUTION

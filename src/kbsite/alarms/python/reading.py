@@ -13,8 +13,9 @@ from msgspec import Struct
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
 from kbsite.alarms.python.callers import answers, asks_for_main, registered
-from kbsite.alarms.python.module import Definition, Function, Module, Scope, lines, modules
+from kbsite.alarms.python.module import Module, lines, modules
 from kbsite.alarms.python.names import LOCAL, Names, names
+from kbsite.alarms.python.scopes import Definition, Function, Scope
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.run_folders import SOLUTION
 

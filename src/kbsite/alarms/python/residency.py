@@ -8,8 +8,8 @@ from typing import Final
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.kernels import starts
-from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.alarms.python.scopes import Function
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.problem import Regime
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.outside import is_for_writing
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.alarms.python.scopes import Part
 from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 

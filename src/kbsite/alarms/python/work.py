@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.ops import FAMILY, full, is_view, op
 from kbsite.alarms.python.outside import texts
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.alarms.python.scopes import Part
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.forbidden import operations
 from kbsite.store.run_folders import SOLUTION
