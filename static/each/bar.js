@@ -58,7 +58,9 @@ kbsite.bar = (show, selected) => {
   }
   bar.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
-    else if (event.key === "Enter" && event.target !== link && event.target.tagName !== "BUTTON") link.click();
+    if (event.key !== "Enter" || event.target === link || event.target.tagName === "BUTTON") return;
+    event.preventDefault(); // Firefox would follow the link that gets the keyboard back, too
+    link.click();
   });
   link.addEventListener("click", () => {
     kbsite.copying.copy(link);

@@ -1,4 +1,4 @@
-"""What browsers lack that Chromium has, as Safari does: the pages do it themselves there."""
+"""What other browsers lack or do that Chromium does not: the pages see to it themselves there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import LIKE_SAFARI
 from tests.browser.long_session import ROUNDS, line_of
-from tests.browser.waiting import LED, at_rest, wait_at_end, wait_at_rest
+from tests.browser.waiting import LED, address_ends, at_rest, wait_at_end, wait_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -31,6 +31,16 @@ UPWARDS = """async () => {
   return { thrown, more: more.size };
 }"""
 """Where a reader who goes up was thrown off his place, and how many parts came in meanwhile."""
+
+
+LIKE_FIREFOX = """
+  window.addEventListener("keydown", (event) => {
+    const held = document.activeElement;
+    const followed = event.key === "Enter" && !event.defaultPrevented && held !== event.target;
+    if (followed && held.matches("a[href]")) held.click();
+  });
+"""
+"""A script for a new page: Enter follows the link that has the keyboard once its key is heard."""
 
 
 OpenAt = Callable[[int], Page]
@@ -70,3 +80,20 @@ def test_who_goes_to_the_start_comes_to_it_though_parts_come_in_late(safari_at: 
     page.keyboard.press("Home")
 
     wait_at_rest(page, lambda: bool(page.evaluate("scrollY === 0")))
+
+
+def test_enter_leads_to_the_lines_asked_for_and_not_to_where_the_keyboard_was(
+    run_address: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    page.add_init_script(LIKE_FIREFOX)
+    page.goto(f"{run_address}#solution-L12-14")
+    page.wait_for_function("() => CSS.highlights.has('lines')")
+    page.locator("#solution-L15 a").focus()
+    page.keyboard.press("l")
+    page.keyboard.press("Tab")
+    page.keyboard.type("16")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#lines")).to_be_hidden()
+    address_ends(page, "#solution-L15-16")
