@@ -90,13 +90,16 @@ kbsite.texts = (read, lost) => {
     return range;
   }
 
-  // The first sign of a range of text. To tell where a range lies a browser lays out all of it.
+  // The first sign of a range of text. To tell where a range lies a browser lays out all of it. Safari
+  // tells of no place in what is not laid out: that piece of the text is, then.
   function startOf(range) {
     const { startContainer: node, startOffset: at } = range;
     if (!(at < node.length)) return range;
     const first = new Range();
     first.setStart(node, at);
     first.setEnd(node, at + 1);
+    const piece = node.parentElement.closest("pre > span");
+    if (piece && !first.getClientRects().length) piece.style.contentVisibility = "visible";
     return first;
   }
 

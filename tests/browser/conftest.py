@@ -47,8 +47,24 @@ LIKE_SAFARI = """
   });
   delete window.onscrollend;
   window.addEventListener("scrollend", (event) => event.stopImmediatePropagation(), true);
+  const seen = new WeakSet();
+  document.addEventListener("contentvisibilityautostatechange", ({ target, skipped }) => {
+    if (skipped) seen.delete(target);
+    else seen.add(target);
+  }, true);
+  const isLaidOut = ({ startContainer: node }) => {
+    const piece = (node instanceof Element ? node : node.parentElement).closest("pre > span");
+    return !piece || seen.has(piece) || getComputedStyle(piece).contentVisibility !== "auto";
+  };
+  for (const [name, none] of [
+    ["getClientRects", () => []], ["getBoundingClientRect", () => new DOMRect()],
+  ]) {
+    const own = Range.prototype[name];
+    Range.prototype[name] = function told() { return isLaidOut(this) ? own.call(this) : none(); };
+  }
 """
-"""A script for a new page: nobody stays with what he sees, or is told that a glide has ended."""
+"""A script for a new page: nobody stays with what he sees, or is told that a glide has ended, or
+where text is that is not laid out."""
 
 PATIENT = """
   const after = setTimeout;

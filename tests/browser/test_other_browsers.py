@@ -9,7 +9,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import LIKE_SAFARI
+from tests.browser.finding import find
 from tests.browser.long_session import ROUNDS, line_of
+from tests.browser.test_getting_around import BELOW_TOOLS, NEEDLE
 from tests.browser.waiting import LED, address_ends, at_rest, wait_at_end, wait_at_rest
 
 pytestmark = pytest.mark.browser
@@ -80,6 +82,28 @@ def test_who_goes_to_the_start_comes_to_it_though_parts_come_in_late(safari_at: 
     page.keyboard.press("Home")
 
     wait_at_rest(page, lambda: bool(page.evaluate("scrollY === 0")))
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_link_to_lines_of_a_long_text_leads_to_them(
+    run_address: str, context_of: functools.partial[BrowserContext], width: int
+) -> None:
+    page = context_of(viewport={"width": width, "height": 800}).new_page()
+    page.add_init_script(LIKE_SAFARI)
+    page.goto(f"{run_address}#L{NEEDLE}:3000-3001")
+    page.wait_for_function("() => CSS.highlights.has('lines')")
+
+    wait_at_rest(page, lambda: 0 <= page.evaluate(BELOW_TOOLS) <= 50)
+
+
+def test_who_finds_something_in_a_long_text_is_led_to_it(safari_at: OpenAt) -> None:
+    page = safari_at(20)
+    find(page, "needle-02345")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => CSS.highlights.has('found')")
+
+    in_sight = BELOW_TOOLS.replace("'lines'", "'found'")
+    wait_at_rest(page, lambda: 0 <= page.evaluate(in_sight) <= page.evaluate("innerHeight / 2"))
 
 
 def test_enter_leads_to_the_lines_asked_for_and_not_to_where_the_keyboard_was(
