@@ -101,6 +101,8 @@ def test_the_published_table_names_known_kinds_each_case_once() -> None:
 
 def test_each_kind_is_raised_by_something_that_it_is_meant_for() -> None:
     """But for what the grader noticed, of which a grade tells and no source."""
-    raised = {one.kind for fixture in read_caught(PATH).fixtures for one in fixture.caught}
+    held = read_caught(PATH)
+    assert held
+    raised = {one.kind for fixture in held.fixtures for one in fixture.caught}
 
     assert set(BY_ID) - raised == {"grader"}, "tests/alarms/fixtures/ has none that raises it"

@@ -11,21 +11,25 @@ from kbsite.harnesses.tools import definitions
 from kbsite.model.event import Event
 
 
-class Requests(Struct):
-    """The system prompts that such rows told."""
+_LOOKED_AT = 200_000
+"""Characters of a snapshot in which parts of a prompt are looked for."""
 
-    told: dict[str, str] = field(default_factory=dict)
+
+class Requests(Struct):
+    """The parts of system prompts that such rows told."""
+
+    told: dict[str, set[str]] = field(default_factory=dict)
     """By agent."""
 
     def prompt(self, row: Row, snapshot: str) -> Event:
         """What a row has of the system prompt that neither those before it nor a snapshot told."""
-        before = f"{snapshot}\n{self.told.get(row.agent, '')}"
+        told, known = self.told.setdefault(row.agent, set()), snapshot[:_LOOKED_AT]
         parts = map(wording, sequence(mapping(row.value.get("shape")).get("system")))
-        unseen = "\n\n".join(part for part in parts if part not in before)
+        unseen = [part for part in dict.fromkeys(parts) if part not in told and part not in known]
         if not unseen:
             return row.trace(row.text("type"))
-        self.told[row.agent] = f"{before}\n{unseen}"
-        return row.injected(unseen)
+        told.update(unseen)
+        return row.injected("\n\n".join(unseen))
 
 
 def offered(row: Row) -> tuple[tuple[str, ...], str]:
