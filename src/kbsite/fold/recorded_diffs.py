@@ -72,23 +72,27 @@ def _set_in(lines: tuple[DiffLine, ...], new: str) -> tuple[DiffLine, ...]:
 
     What they were is told by the new text of the call, which stands in the file as it is.
     """
+    blanks = _taken_off([text for sign, text in lines if sign == "+" and text.strip()], new)
+    if not blanks:
+        return lines
+    return tuple(
+        DiffLine(sign, f"{blanks}{text}" if sign != "@" and text.strip() else text)
+        for sign, text in lines
+    )
+
+
+def _taken_off(added: list[str], new: str) -> str:
+    """What added lines of a diff lack at their begin of those of a text; empty where unsure."""
     asked: dict[str, set[str]] = {}
     for line in new.split("\n"):
         asked.setdefault(line.strip(), set()).add(line)
-    added = [text for sign, text in lines if sign == "+" and text.strip()]
     lost = [
         {whole[: -len(text)] for whole in asked[text.strip()] if whole.endswith(text)}
         for text in added
         if text.strip() in asked
     ]
     common = set.intersection(*lost) if lost else {""}
-    if "" in common or len(common) != 1:
-        return lines
-    blanks = common.pop()
-    return tuple(
-        DiffLine(sign, f"{blanks}{text}" if sign != "@" and text.strip() else text)
-        for sign, text in lines
-    )
+    return common.pop() if len(common) == 1 else ""
 
 
 def _numbered(told: str) -> list[DiffLine]:

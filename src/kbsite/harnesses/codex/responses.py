@@ -41,8 +41,7 @@ def _message(thread: Thread, row: Row) -> list[Event]:
     told = [block.text for block in known]
     plans = [plan for body in told for plan in _PLAN.findall(body)]
     thread.echoes.original(role.value, [joined(told), "".join(told), *told, *plans])
-    if role is Role.ASSISTANT:
-        thread.said = joined(told).strip()
+    thread.hears(role, joined(told))
     shown: list[Event] = [
         Message(
             role=role,

@@ -22,6 +22,7 @@ from kbsite.model.event import (
     AgentStart,
     Event,
     Notice,
+    Role,
     Source,
     ToolCall,
     ToolKind,
@@ -113,6 +114,11 @@ class Thread:
         """What scripts that may still run said they change and Codex has not recorded yet."""
         self._searching: dict[str, str] = {}
         """The text of scripts that may still run and look for something in the web."""
+
+    def hears(self, role: Role, told: str) -> None:
+        """Keep in mind what the model said last."""
+        if role is Role.ASSISTANT:
+            self.said = told.strip()
 
     def count_changed(self, counts: Mapping[str, object]) -> bool:
         """Whether a new total tells of a response that no row of its own counts."""
