@@ -561,6 +561,26 @@ def test_a_board_cannot_take_a_folder_of_the_site(tmp_path: Path, name: str) -> 
         board_configs(Config(boards=boards), [], path)
 
 
+def test_keys_that_nobody_knows_are_told_by_a_build_too(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    """`redcat` in place of `redact` published what it was meant to hide, without a word."""
+    settings = make_settings(tmp_path)
+    with settings.path.open("a") as file:
+        file.write("redcat: {deny: [X]}\n")
+    line = len(settings.path.read_text().splitlines())
+    for _ in range(2):
+        (told,) = [one for one in build(settings).unmet if one.key == "redcat"]
+
+        assert (told.path, told.line, told.severity) == (
+            str(settings.path), line, Severity.WARNING
+        )  # fmt: skip
+        assert told.message == "unknown, so it is ignored; did you mean redact?"
+    settings.path.write_text(settings.path.read_text().replace("redcat: {deny: [X]}\n", ""))
+
+    assert not [one for one in build(read_settings(settings.path)).unmet if one.key == "redcat"]
+
+
 def test_two_boards_with_one_id_are_not_mixed(tmp_path: Path) -> None:
     """One page would be written over the other, and each run would stand on both."""
     path = tmp_path / "kbsite.yaml"

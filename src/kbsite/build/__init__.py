@@ -21,6 +21,7 @@ from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested, spares
 from kbsite.store.alone import alone, still_alone
+from kbsite.store.config_keys import unknown_keys
 from kbsite.store.first_look import FirstLook
 from kbsite.store.inputs import Input, MostBytes, changed, changes, inputs
 from kbsite.store.rested import Rested
@@ -50,7 +51,8 @@ class Built(Struct, frozen=True):
     """What is wrong with the input."""
     work: Work
     unmet: tuple[Finding, ...] = ()
-    """Where the site does not keep what it says of its audits, or its runs hold what none may."""
+    """Where the site does not keep what it says of its audits, its runs hold what none may, or
+    kbsite.yaml has keys that nobody knows."""
     hidden: Mapping[str, int] = field(default_factory=dict)
     """How many passages of runs are hidden, by rule."""
 
@@ -114,7 +116,7 @@ def _build(
     folders.keep(standing.marker)
     if memory:
         memory.looked(settings.out, _places(settings), standing)
-    built = _built(settings.out, standing, work)
+    built = _built(settings, standing, work)
     told(built)
     rest()
     if memory is None:
@@ -307,8 +309,11 @@ def _refuse_lost(runs: Path, before: Iterable[str]) -> None:
     raise InputError(message, path=runs)
 
 
-def _built(out: Path, standing: Standing, work: Work) -> Built:
-    return Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
+def _built(settings: Settings, standing: Standing, work: Work) -> Built:
+    # What stands does not hang on keys that mean nothing: they are looked for each time.
+    unmet = (*unknown_keys(settings.path), *standing.unmet)
+    found, hidden = standing.findings, standing.hidden
+    return Built(settings.out, standing.pages, found, work, unmet, hidden)
 
 
 def _same(before: Standing, now: Standing) -> bool:

@@ -6,23 +6,17 @@ that is misspelt, or that repeats what the run says itself, would silently mean 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
 from kbsite.model.audit import Audit, Earlier, Quote
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
+from kbsite.store.config_keys import MOST, Say, meant
 from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
 from kbsite.store.records import InvalidFileError
 from kbsite.store.run_folders import METRICS, RUN
-
-Say = Callable[[str, str], None]
-
-MOST = 100
-"""Unknown keys that are named."""
 
 _LISTS: dict[str, type] = {"quotes": Quote, "history": Earlier}
 _TOLD = {
@@ -47,12 +41,6 @@ def key_remarks(path: Path, wrong: Say, warn: Say) -> None:
             continue
         known = [field.name for field in fields(kind)]
         warn(key, f"unknown, so it is ignored; {meant(name, known)}")
-
-
-def meant(name: str, known: Sequence[str]) -> str:
-    """What an unknown key may have been meant for."""
-    near = get_close_matches(name[:100], known, 1, 0.7)
-    return f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
 
 
 def _unknown(data: object) -> list[tuple[str, str, type]]:

@@ -9,7 +9,6 @@ from itertools import chain
 from math import inf
 from pathlib import Path, PurePosixPath
 
-from kbsite.check.config_keys import config_key_remarks
 from kbsite.check.known import Known, known, runs_in
 from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
@@ -23,6 +22,7 @@ from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import is_reserved, lookout_of, read
 from kbsite.redaction.titles import KNOWN
+from kbsite.store.config_keys import config_key_remarks
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.run_folders import RUN
 from kbsite.store.settings import Settings

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
-from kbsite.check.audit_keys import MOST, Say, meant
 from kbsite.model.config import Allowed, BoardConfig, Config, DeckGroup, Leak, Redact, Storage
-from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
-from kbsite.store.records import InvalidFileError
+from kbsite.model.finding import Finding, Severity, short
+from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
+from kbsite.store.places import lines_of
+
+Say = Callable[[str, str], None]
+"""Takes a key, and what there is to say of it."""
+
+MOST = 100
+"""Unknown keys that are named."""
 
 _WITHIN: dict[type[Struct], dict[str, type[Struct]]] = {
     Config: {"storage": Storage, "redact": Redact, "boards": BoardConfig, "leaks": Leak},
@@ -29,6 +35,29 @@ def config_key_remarks(path: Path, warn: Say) -> None:
         return  # it was read a moment ago
     for key, name, kind in islice(_unknown(data, "", Config), MOST):
         warn(key, f"unknown, so it is ignored; {meant(name, kind.__struct_fields__)}")
+
+
+def unknown_keys(path: Path) -> Iterator[Finding]:
+    """A warning for each key of a kbsite.yaml that nobody knows: `redcat` would hide nothing."""
+    said: list[tuple[str, str]] = []
+    config_key_remarks(path, lambda key, message: said.append((key, message)))
+    if not said:
+        return
+    try:
+        text = read_text(path)
+    except InvalidFileError:
+        text = ""  # it was read a moment ago; without it there are no lines to name
+    lines = lines_of(text, [f".{key}" for key, _ in said])
+    for (key, message), line in zip(said, lines, strict=True):
+        yield Finding(Severity.WARNING, str(path), message, line=line, key=short(key))
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """What an unknown key may have been meant for."""
+    from difflib import get_close_matches  # most files have none
+
+    near = get_close_matches(name[:100], known, 1, 0.7)
+    return f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
 
 
 def _unknown(
