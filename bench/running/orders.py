@@ -8,12 +8,11 @@ from pathlib import Path
 from bench.records import read_json
 from bench.running.form import Order, Places, SessionLimits
 from kbsite.errors import InputError, UsageError
+from kbsite.model.run import LONGEST_SECONDS
 from kbsite.model.slugs import SLUG_RULE, is_slug
 
 _MOST = 100
 """Characters of an id: four of them stand in the name of a run's folder."""
-LONGEST_SECONDS = 365 * 24 * 3600
-"""The longest budget: no calendar has the end of one that is much longer."""
 _NAMES = ("board", "problem", "harness", "provider")
 _TYPED = {
     "order.board": "--board", "order.problem": "PROBLEM", "order.harness": "HARNESS",

@@ -17,6 +17,7 @@ from kbsite.filled import FilledPath, FilledText
 from kbsite.model.config import Config
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.run import LONGEST_SECONDS
 from kbsite.store.locations import place
 from kbsite.store.settings import Settings, config_path, read_settings
 
@@ -45,14 +46,11 @@ class Folder(FilledPath):
         return super().convert(value, param, ctx)
 
 
-_YEAR = 365 * 24 * 3600
-
-
 class Seconds(click.FloatRange):
     """A time, a year at most, as no budget is longer: click takes nan for a number beyond 0."""
 
     def __init__(self) -> None:
-        super().__init__(min=0, min_open=True, max=_YEAR)
+        super().__init__(min=0, min_open=True, max=LONGEST_SECONDS)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -11,11 +11,14 @@ from itertools import pairwise
 from msgspec import Struct
 
 from kbsite.fold.clock import moved
+from kbsite.model.run import LONGEST_SECONDS
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage, total
 
-LONGEST = 366 * 86400
-"""Seconds from which a duration is taken for a mistake."""
+LONGEST = LONGEST_SECONDS + 86400
+"""Seconds from which a duration is taken for a mistake: what ends a session may take as long as a
+day beyond its budget.
+"""
 
 
 class Moment(Struct, frozen=True):
