@@ -25,6 +25,8 @@ JOINED = {
     "lines.js": (
         *_EVERYWHERE, "anchored", "copying", "permalinks", "tables", "highlighting", "bar", "page",
     ),
+    "board.js": ("asking", "board"),
+    "runs.js": ("asking", "runs"),
     "compare.js": ("address", "figures", "compare"),
     "explore.js": ("figures", "explore"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a board's grid can be narrowed and sorted by, for static/board.js."""
+"""What a board's grid can be narrowed and sorted by, for static/board/board.js."""
 
 from __future__ import annotations
 

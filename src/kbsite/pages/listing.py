@@ -77,7 +77,7 @@ FIELDS = (
     "key", "run", *FILTERS, "effort", "variant", "score", "told", "half", "seconds", "time",
     "attempt", "attempts", "shown", "counts",
 )  # fmt: skip
-"""What data/runs.js holds of each run, in the order of its lists; static/runs.js reads them so."""
+"""What data/runs.js holds of each run, in the order of its lists: static/runs/ reads them so."""
 
 
 def filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
@@ -254,7 +254,7 @@ def script(site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: b
     """A script that hands rows over, in ASCII and without a character that HTML knows.
 
     Each row is a list with the value of each field, `packed`, with a comma between two of them;
-    static/runs.js makes a table of them.
+    static/runs/runs.js makes a table of them.
     """
     problems = {visible(p): visible(site.problem_title(p)) for p in {r.run.problem for r in runs}}
     data = {

@@ -125,7 +125,7 @@ def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice
 
 
 def script(site: Site, rows: Sequence[Judged], shown: Mapping[str, str]) -> File:
-    """The file that hands the rows to static/runs.js; `shown` by them is what `made_of` says."""
+    """The file that hands the rows to static/runs/; `shown` by them is what `made_of` says."""
     by_id = {row.stored.run.id: row for row in rows}
     values = site.kept.joined("judged", shown, lambda run_id: _packed(site, by_id[run_id]), ",")
     runs = [row.stored for row in rows]

@@ -12,8 +12,8 @@
   const OWN = 4; // columns behind those of the problems
   const told = document.getElementById("told");
   const clear = document.getElementById("clear");
-  const fields = Object.fromEntries([...asking.querySelectorAll("select")].map((one) => [one.name, one]));
-  const FILTERS = Object.keys(fields).filter((name) => name !== "sort");
+  const asks = kbsite.asking(asking);
+  const { fields, filters: FILTERS } = asks;
   // Above the names of columns may stand those of their groups.
   const headers = [...grid.tHead.rows[grid.tHead.rows.length - 1].cells];
   const FIRST = 1 + headers.filter((th) => th.classList.contains("count")).length; // of the problems
@@ -68,13 +68,9 @@
 
   function recall() {
     const state = new URLSearchParams(location.search);
-    for (const name of FILTERS) {
-      const value = state.get(name) ?? "";
-      const known = [...fields[name].options].some((option) => option.value === value);
-      fields[name].value = known ? value : "";
-    }
-    const by = state.get("sort") ?? "";
-    sort = names.includes(by.replace(/^-/, "")) ? by : "";
+    asks.recall(state);
+    const wanted = state.get("sort") ?? "";
+    sort = names.includes(asks.by(wanted)) ? wanted : "";
     document.getElementById("filters").open = sort !== "" || filters().length > 0;
   }
 
@@ -82,8 +78,7 @@
     const state = new URLSearchParams();
     for (const name of filters()) state.set(name, fields[name].value);
     if (sort) state.set("sort", sort);
-    const end = state.toString();
-    history.replaceState(null, "", `${location.pathname}${end ? `?${end}` : ""}${location.hash}`);
+    asks.remember(state);
   }
 
   const fitsRow = (row, but = "") => OF_CONTENDERS.every(
@@ -96,7 +91,7 @@
   // What is shown -------------------------------------------------------------------------------
 
   function sorted() {
-    const at = names.indexOf(sort.replace(/^-/, ""));
+    const at = names.indexOf(asks.by(sort));
     if (at < 0) return rows;
     const turned = sort.startsWith("-") ? -1 : 1;
     const held = rows.map((row) => [figure(row.cells[at], names[at]), row]);
@@ -152,7 +147,7 @@
   }
 
   function headings() {
-    const by = sort.replace(/^-/, "");
+    const by = asks.by(sort);
     fields.sort.value = by;
     headers.forEach((th, at) => {
       if (names[at] !== by) return th.removeAttribute("aria-sort");
@@ -168,9 +163,7 @@
     button.setAttribute("aria-label", `sort by ${names[at]}`);
     th.append(" ", button);
     button.addEventListener("click", () => {
-      // One way, the other, and back to the ranking.
-      const name = names[at];
-      sort = sort === name ? `-${name}` : sort === `-${name}` ? "" : name;
+      sort = asks.after(sort, names[at]);
       show();
     });
   });
@@ -181,7 +174,7 @@
   });
   clear.addEventListener("click", () => {
     sort = "";
-    for (const select of Object.values(fields)) select.value = "";
+    asks.clear();
     show();
     document.querySelector("#filters summary").focus();
   });

@@ -15,8 +15,8 @@
   const pages = document.getElementById("pages");
   const query = document.getElementById("query");
   const texts = document.getElementById("texts");
-  const fields = Object.fromEntries([...asking.querySelectorAll("select")].map((one) => [one.name, one]));
-  const FILTERS = Object.keys(fields).filter((name) => name !== "sort");
+  const asks = kbsite.asking(asking);
+  const { fields, filters: FILTERS } = asks;
   const headers = [...table.tHead.rows[0].cells];
   const COLUMNS = headers.map((th) => th.textContent);
   const asWritten = [...table.tBodies];
@@ -65,13 +65,9 @@
   function recall() {
     const state = new URLSearchParams(location.search);
     query.value = state.get("q") ?? "";
-    for (const name of FILTERS) {
-      const value = state.get(name) ?? "";
-      const select = fields[name];
-      select.value = [...select.options].some((option) => option.value === value) ? value : "";
-    }
-    const by = (state.get("sort") ?? "").replace(/^-/, "");
-    sort = [...fields.sort.options].some((option) => by && option.value === by) ? state.get("sort") : "";
+    asks.recall(state);
+    const wanted = state.get("sort") ?? "";
+    sort = asks.by(wanted) && asks.offers("sort", asks.by(wanted)) ? wanted : "";
     const narrow = matchMedia("(max-width: 44rem)").matches;
     document.getElementById("filters").open = !narrow || sort !== "" || Object.keys(asked().filters).length > 0;
   }
@@ -81,8 +77,7 @@
     if (text) state.set("q", text);
     for (const [name, value] of Object.entries(filters)) state.set(name, value);
     if (sort) state.set("sort", sort);
-    const end = state.toString();
-    history.replaceState(null, "", `${location.pathname}${end ? `?${end}` : ""}${location.hash}`);
+    asks.remember(state);
   }
 
   function fits(run, words, filters, but = "") {
@@ -109,7 +104,7 @@
   };
 
   function sorted(held) {
-    const compare = COMPARE[sort.replace(/^-/, "")];
+    const compare = COMPARE[asks.by(sort)];
     if (!compare) return held;
     const turned = sort.startsWith("-") ? -1 : 1;
     // Infinity less Infinity is no number: both are unknown, and stay in their order.
@@ -122,8 +117,8 @@
     const state = asked();
     remember(state);
     headings();
-    const asks = new CustomEvent("kbsite:asked", { cancelable: true, detail: { ...state, list: load } });
-    const heard = !document.dispatchEvent(asks); // by search.js, which may be lost
+    const event = new CustomEvent("kbsite:asked", { cancelable: true, detail: { ...state, list: load } });
+    const heard = !document.dispatchEvent(event); // by search.js, which may be lost
     const lacks = texts && state.query && !heard ? "; texts are not searched: their script could not be loaded" : "";
     const plain = !state.query && !sort && !Object.keys(state.filters).length;
     pages.hidden = !plain;
@@ -269,7 +264,7 @@
   const DOWN = new Set(["result", "time", "attempt", "date", "score", "quotes"]);
 
   function headings() {
-    const by = sort.replace(/^-/, "");
+    const by = asks.by(sort);
     fields.sort.value = by;
     for (const th of headers) {
       const down = DOWN.has(by) !== sort.startsWith("-");
@@ -283,9 +278,7 @@
     const button = element("button", { type: "button", class: "sort" }, th.textContent);
     th.replaceChildren(button);
     button.addEventListener("click", () => {
-      // One way, the other, and back to the order by board.
-      const name = button.textContent;
-      sort = sort === name ? `-${name}` : sort === `-${name}` ? "" : name;
+      sort = asks.after(sort, button.textContent);
       show();
     });
   }
@@ -310,7 +303,7 @@
   document.getElementById("clear").addEventListener("click", () => {
     query.value = "";
     sort = "";
-    for (const select of Object.values(fields)) select.value = "";
+    asks.clear();
     show();
     query.focus();
   });
