@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from kbsite.assets import folder
 from tests.browser.conftest import LIKE_SAFARI
 from tests.browser.finding import find
 from tests.browser.long_session import ROUNDS, line_of
@@ -121,3 +123,15 @@ def test_enter_leads_to_the_lines_asked_for_and_not_to_where_the_keyboard_was(
 
     expect(page.locator("#lines")).to_be_hidden()
     address_ends(page, "#solution-L15-16")
+
+
+def test_text_decoration_says_which_line_it_is_and_no_more() -> None:
+    """Safari takes none where a style or a colour stands beside it: those have names, too."""
+    styles = {path.name: path.read_text() for path in folder("static").glob("*.css")}
+    said = re.compile(r"text-decoration:([^;}]+)")
+
+    assert any(said.search(style) for style in styles.values())
+    assert [
+        (name, held) for name, style in styles.items()
+        for held in said.findall(style) if len(held.split()) > 1
+    ] == []  # fmt: skip
