@@ -10,7 +10,6 @@ from kbsite.harnesses.rows import Row
 from kbsite.harnesses.tools import definitions
 from kbsite.model.event import Event
 
-
 _LOOKED_AT = 200_000
 """Characters of a snapshot in which parts of a prompt are looked for."""
 
