@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.records import read_json
 from bench.running.form import Order, Places, SessionLimits
 from kbsite.errors import InputError, UsageError
-from kbsite.model.run import LONGEST_SECONDS
+from kbsite.model.budget import LONGEST_SECONDS
 from kbsite.model.slugs import SLUG_RULE, is_slug
 
 _MOST = 100

@@ -14,10 +14,10 @@ import click
 
 from kbsite.errors import UsageError
 from kbsite.filled import FilledPath, FilledText
+from kbsite.model.budget import LONGEST_SECONDS
 from kbsite.model.config import Config
 from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
-from kbsite.model.run import LONGEST_SECONDS
 from kbsite.store.locations import place
 from kbsite.store.settings import Settings, config_path, read_settings
 

@@ -18,9 +18,6 @@ FORMAT: Final = 1
 FLOOR_HARNESS: Final = "floor"
 """Stands for the harness of a run that no agent made: a floor, graded as a solution is."""
 
-LONGEST_SECONDS: Final = 365 * 24 * 3600
-"""The longest budget, a year: no calendar has the end of one that is much longer."""
-
 ESTIMATE: Final = "estimate"
 """How `cost_source` begins where no CLI counted the cost, but somebody's list of prices."""
 

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 AT_ONCE = 8
 """Transfers at a time."""
+_HEARS = 1.0
+"""Seconds after which whoever waits looks up."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,7 +40,7 @@ def together(
                 under_way += 1
             if not under_way:
                 break
-            done = ended.get()
+            done = _heard(ended)
             under_way -= 1
             yield done
     except KeyboardInterrupt:
@@ -52,6 +54,13 @@ def together(
             todo.put(None)
         for thread in threads:
             thread.join()
+
+
+def _heard(ended: SimpleQueue[tuple[Item, Result]]) -> tuple[Item, Result]:
+    """What ends next. An interrupt that comes just before the wait begins is heard within it."""
+    while True:
+        with suppress(Empty):
+            return ended.get(timeout=_HEARS)
 
 
 def _work(

@@ -11,7 +11,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from kbsite.fold.clock import moved
-from kbsite.model.run import LONGEST_SECONDS
+from kbsite.model.budget import LONGEST_SECONDS
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage, total
 
