@@ -445,6 +445,14 @@ def test_what_is_not_there_is_told_and_the_copy_stays(storage: Storage, folder: 
         mirror(missing, folder)
 
 
+def test_no_copy_stands_of_a_bucket_that_nothing_came_of(storage: Storage, folder: Path) -> None:
+    """An empty one was a folder without runs to `kbsite check`, and to what makes a dataset."""
+    for place, error in (("no-such-bucket", StorageError), (storage.name, InputError)):
+        with pytest.raises(error):
+            mirror(open_bucket(Location("s3", place, "runs")), folder)
+        assert not folder.exists()
+
+
 def test_credentials_that_are_wrong_or_missing_are_told_and_not_shown(
     storage: Storage, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

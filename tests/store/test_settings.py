@@ -222,8 +222,12 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     for text, keys in (
         ("jobs: -1\nurl: nowhere\nruns: ''\n", {"jobs", "url", "runs"}),
         ("runs: x://y\nout: s3://\nproblems: /proc\n", {"runs", "out", "problems"}),
+        (
+            "title: ' '\nstorage:\n  most_bytes: -1\n  most_file_bytes: 0\n",
+            {"title", "storage.most_bytes", "storage.most_file_bytes"},
+        ),
     ):
-        config.write_text(f"title: Mine\n{text}")
+        config.write_text(text if "title" in keys else f"title: Mine\n{text}")
         with pytest.raises(InvalidFileError) as raised:
             read_settings(config)
         assert {(one.key, bool(one.line)) for one in raised.value.errors} == {

@@ -73,7 +73,7 @@ def mirror(
     is nothing at all, or more than `limits` allow; MachineError where the disk is too small.
     """
     with alone(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         copies = Copies(_beside(folder, "copied.sqlite"))
         try:
             return _Mirroring(bucket, folder, copies, limits or Storage()).bring(tick)
@@ -104,6 +104,8 @@ class _Mirroring:
         if not (found.runs or found.others or found.left or found.findings):
             message = "no objects; expected runs below it. The copy here stays as it is"
             raise InputError(message, path=self.bucket.url(""))
+        # Only now: an empty folder would be taken for a bucket without runs.
+        self.folder.mkdir(exist_ok=True)
         units = list(self._units(found))
         known = self._known(found)
         changed = [

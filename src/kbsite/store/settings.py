@@ -128,6 +128,9 @@ def _unfit(path: Path, config: Config) -> Iterator[InvalidFileError]:
     if config.most_file_bytes < LIMIT_BYTES:
         message = f"expected at least {LIMIT_BYTES}, which records may have"
         yield wrong(path, "most_file_bytes", message)
+    for key in ("most_file_bytes", "most_bytes"):
+        if (most := getattr(config.storage, key)) <= 0:
+            yield wrong(path, f"storage.{key}", f"expected more than 0, got {most}")
     if config.jobs < 0:
         yield wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
     yield from _untold(path, config)
@@ -135,6 +138,8 @@ def _unfit(path: Path, config: Config) -> Iterator[InvalidFileError]:
 
 def _untold(path: Path, config: Config) -> Iterator[InvalidFileError]:
     """Where what is told to readers and crawlers is none of what they understand."""
+    if not config.title.strip():
+        yield wrong(path, "title", "is empty; expected the site's name")
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
         yield wrong(path, "url", message)
