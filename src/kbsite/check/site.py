@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from itertools import chain
 from math import inf
 from pathlib import Path, PurePosixPath
@@ -17,7 +16,7 @@ from kbsite.check.runs import runs_findings
 from kbsite.engines import ENGINES
 from kbsite.errors import InputError
 from kbsite.model.config import SHARE, Allowed, BoardConfig
-from kbsite.model.finding import Finding
+from kbsite.model.finding import Finding, nearest
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import is_reserved, lookout_of, read
@@ -107,8 +106,8 @@ def _allow_remarks(remarks: Remarks, allow: Sequence[Allowed]) -> None:
         if not (one.text or one.rule or one.file):
             remarks.warn(key, "lets nothing pass; expected what it is about: text, rule or file")
         elif one.rule and one.rule not in KNOWN:
-            near = get_close_matches(one.rule[:100], KNOWN, 1, 0.7)
-            cure = f"did you mean {near[0]}?" if near else "builds name the rule of all they cover"
+            near = nearest(one.rule, KNOWN)
+            cure = f"did you mean {near}?" if near else "builds name the rule of all they cover"
             remarks.warn(f"{key}.rule", f"lets nothing pass: no rule is called so; {cure}")
 
 

@@ -17,13 +17,16 @@ from kbsite.model.event import (
     Message,
     Notice,
     Role,
+    Scope,
     Source,
+    TokenUse,
     ToolCall,
     ToolKind,
     Topic,
     Trace,
     Unknown,
 )
+from kbsite.model.usage import Usage
 
 E = TypeVar("E", bound=Event)
 
@@ -106,6 +109,10 @@ class Row(Struct, frozen=True):
     def still_runs(self, told: str) -> Notice:
         """What a call had printed that came to no end."""
         return self.event(Notice, topic=Topic.INTERRUPTION, text=f"{STILL_RUNS}{told}")
+
+    def uncounted(self) -> TokenUse:
+        """That nobody counted what a request of this row used."""
+        return self.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
 
     def injected(self, told: str) -> Message:
         """Text that the CLI put before the model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -47,6 +48,13 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """What a name may have been meant for; None where nothing is called nearly so."""
+    from difflib import get_close_matches  # most files have no such name
+
+    return next(iter(get_close_matches(name[:100], known, 1, 0.7)), None)
 
 
 def failure_of(error: Exception) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kbsite.model.config import Allowed, BoardConfig, Config, DeckGroup, Leak, Redact, Storage
-from kbsite.model.finding import Finding, Severity, short
+from kbsite.model.finding import Finding, Severity, nearest, short
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
 from kbsite.store.places import lines_of
 
@@ -54,10 +54,8 @@ def unknown_keys(path: Path) -> Iterator[Finding]:
 
 def meant(name: str, known: Sequence[str]) -> str:
     """What an unknown key may have been meant for."""
-    from difflib import get_close_matches  # most files have none
-
-    near = get_close_matches(name[:100], known, 1, 0.7)
-    return f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    near = nearest(name, known)
+    return f"did you mean {near}?" if near else f"known are {', '.join(known)}"
 
 
 def _unknown(

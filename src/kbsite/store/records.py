@@ -29,7 +29,7 @@ from typing import (
 import msgspec
 
 from kbsite.errors import InputError
-from kbsite.model.finding import one_line, short
+from kbsite.model.finding import nearest, one_line, short
 from kbsite.regular import LIMIT_BYTES
 from kbsite.store.parsing import (
     LIMIT_YAML_BYTES,
@@ -173,12 +173,10 @@ def _missing(name: str, expected: str, held: object, kind: object) -> str:
     told = f"missing; expected {expected}"
     if not isinstance(held, dict) or not _is_record(kind):
         return told
-    from difflib import get_close_matches  # most files lack nothing
-
     known = {one for one, _ in _fields(kind)}
     others = [key[:100] for key in held if isinstance(key, str) and key not in known]
-    near = get_close_matches(name, others[:100], 1, 0.7)
-    return f"{told}; did you mean this by {one_line(near[0])}?" if near else told
+    near = nearest(name, others[:100])
+    return f"{told}; did you mean this by {one_line(near)}?" if near else told
 
 
 def _at(data: object, path: str) -> object:

@@ -36,7 +36,6 @@ from kbsite.model.event import (
     Topic,
     Trace,
 )
-from kbsite.model.usage import Usage
 
 _CHILD = re.compile(r"(?:.*/)?chats/([^/]+)/([^/]+)\.jsonl?", re.DOTALL)
 _TOKENS = ("input", "cached", "output", "thoughts", "total")
@@ -133,7 +132,7 @@ class _Reader(Struct):
     def uncounted(self) -> Iterator[TokenUse]:
         """A request that no row answers: it was stopped, or failed, and nothing counts it."""
         if self.owed is not None:
-            yield self.owed.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
+            yield self.owed.uncounted()
 
     def row(self, held: Row) -> Iterator[Event]:
         """The events of a row: at least one."""

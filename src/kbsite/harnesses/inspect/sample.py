@@ -37,7 +37,7 @@ from kbsite.model.event import (
     Topic,
     Trace,
 )
-from kbsite.model.usage import Usage, total, without
+from kbsite.model.usage import total, without
 
 Held = Mapping[str, object]
 NextRow = Callable[[Held, str], Row]
@@ -237,7 +237,7 @@ class Sample:
             yield row.notice(Topic.RETRY, f"Attempt {number} failed and was repeated: {told}")
             if _asked_a_model(retry):
                 # The sample's own count is that of its last attempt.
-                yield row.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
+                yield row.uncounted()
             for happened in sequence(retry.get("events")):
                 event = mapping(happened)
                 row = replace(self._row(event), at=timestamp(event.get("timestamp")))

@@ -19,8 +19,7 @@ from kbsite.harnesses import tools
 from kbsite.harnesses.kimi.vocabulary import called
 from kbsite.harnesses.lines import mapping, text
 from kbsite.harnesses.rows import Row
-from kbsite.model.event import Event, Notice, Scope, TokenUse, ToolCall, Topic
-from kbsite.model.usage import Usage
+from kbsite.model.event import Event, Notice, ToolCall, Topic
 
 
 class _Held(Struct):
@@ -37,7 +36,7 @@ class _Held(Struct):
     def broken(self) -> Iterator[Event]:
         told = f"The answer broke off within a call of {self.tool}: {''.join(self.arguments)}"
         yield Notice(topic=Topic.INTERRUPTION, text=told, **self.where)
-        yield self.row.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
+        yield self.row.uncounted()
 
 
 class Calls(Struct):

@@ -125,7 +125,7 @@ class _Reader(Struct):
     def _not_counted(self, agent: str) -> Iterator[TokenUse]:
         """That nothing counts the answer of a step, which failed, broke off or was stopped."""
         if row := self.uncounted.pop(agent, None):
-            yield row.event(TokenUse, usage=Usage(), scope=Scope.MESSAGE, lower_bound=True)
+            yield row.uncounted()
 
     def _first(self, row: Row) -> Iterator[Event]:
         """A row, unless another session told it."""
@@ -266,7 +266,7 @@ class _Reader(Struct):
 
     def compacted(self, row: Row, _: Payload) -> Iterator[Event]:
         """The end of a compaction: nothing tells what tokens the request for it took."""
-        yield TokenUse(usage=Usage(), scope=Scope.MESSAGE, lower_bound=True, **row.where())
+        yield row.uncounted()
         yield row.trace("CompactionEnd")
 
     def notification(self, row: Row, payload: Payload) -> Iterator[Event]:
