@@ -102,7 +102,18 @@ def test_rows_without_a_type_are_called_so(run_of: RunOf) -> None:
 
     assert "1 row of a type that kbsite does not know, shown as it is: none (1)" in page
     assert "unknown a row without a type, shown as it is" in page
-    assert "models in the transcriptnot recorded" in page
+    assert re.search(r"not recorded[a-z ,]*models in the transcript, ", page)
+
+
+def test_what_was_not_recorded_of_a_run_stands_in_one_row(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    run = make_run(tmp_path / "runs" / "demo", provider=None, git_commit=None, exit_code=0)
+    page = told(build(make_settings(tmp_path, problems=[])).out / "runs" / run.name / "index.html")
+
+    assert page.count("not recorded") == 1
+    assert re.search(r"not recorded[^.]*provider, [^.]*git commit", page)
+    assert "signal" not in page, "it ended by itself"
 
 
 def test_tokens_that_a_transcript_does_not_tell_are_those_on_record(run_of: RunOf) -> None:

@@ -18,45 +18,50 @@ from kbsite.text import plain
 
 
 def provenance(site: Site, run: Run, shown: Transcript | None) -> Markup:
-    """The rows of a table: a name and what is recorded, for each thing that may be."""
+    """The rows of a table: a name and what is recorded, and a last one of what was not."""
     host, budget = run.host, run.budget_seconds
-    rows = [
-        _row("run", run.id),
-        _row("started", moment(run.started)),
-        _row("ended", moment(run.ended)),
-        _row("budget", None if budget is None else duration(budget)),
-        _row("exit code", run.exit_code),
-        _row("signal", run.signal),
-        _row("models in the transcript", ", ".join(shown.models) or None if shown else None),
-        _row("provider", run.provider),
-        _row("base URL&#39;s host", run.base_url_host),
-        _row("command", " ".join(run.command) if run.command else None),
-        _row("environment (names)", " ".join(run.environment) if run.environment else None),
-        _row("problem hash", run.problem_hash),
-        _row("prompt hash", run.prompt_hash),
-        _row("usage from", run.usage_source),
-        _row("cost from", run.cost_source),
-        _row("sandbox", run.sandbox),
-        _row("hardware", _hardware(site, run)),
-        _row("GPU", host.gpu),
-        _row("driver", host.driver),
-        _row("CUDA", host.cuda),
-        _row("torch", host.torch),
-        _row("triton", host.triton),
-        _row("CPU", host.cpu),
-        _row("OS", host.os),
-        _row("kbsite", run.kbsite_version),
-        _row("git commit", run.git_commit),
+    facts: list[tuple[str, str | int | None]] = [
+        ("run", run.id),
+        ("started", run.started and moment(run.started)),
+        ("ended", run.ended and moment(run.ended)),
+        ("budget", None if budget is None else duration(budget)),
+        ("exit code", run.exit_code),
+        *_signal(run),
+        ("models in the transcript", ", ".join(shown.models) or None if shown else None),
+        ("provider", run.provider),
+        ("base URL&#39;s host", run.base_url_host),
+        ("command", " ".join(run.command) if run.command else None),
+        ("environment (names)", " ".join(run.environment) if run.environment else None),
+        ("problem hash", run.problem_hash),
+        ("prompt hash", run.prompt_hash),
+        ("usage from", run.usage_source),
+        ("cost from", run.cost_source),
+        ("sandbox", run.sandbox),
+        ("hardware", _hardware(site, run)),
+        ("GPU", host.gpu),
+        ("driver", host.driver),
+        ("CUDA", host.cuda),
+        ("torch", host.torch),
+        ("triton", host.triton),
+        ("CPU", host.cpu),
+        ("OS", host.os),
+        ("kbsite", run.kbsite_version),
+        ("git commit", run.git_commit),
     ]
+    rows = [_row(name, value) for name, value in facts if value is not None]
+    if unknown := ", ".join(name for name, value in facts if value is None):
+        rows.append(_row("not recorded", Markup(f'<span class="dim">{unknown}</span>')))  # noqa: S704
     return Markup("".join(rows))  # noqa: S704 - the rows are markup
 
 
-def _row(name: str, value: str | int | None) -> str:
-    told = _UNKNOWN if value is None else value if isinstance(value, Markup) else plain(str(value))
+def _signal(run: Run) -> list[tuple[str, str | int | None]]:
+    """What ended the process; nothing where it ended by itself, with an exit code."""
+    return [] if run.signal is None and run.exit_code is not None else [("signal", run.signal)]
+
+
+def _row(name: str, value: str | int) -> str:
+    told = value if isinstance(value, Markup) else plain(str(value))
     return f'<tr><th scope="row">{name}</th><td>{told}</td></tr>\n'
-
-
-_UNKNOWN = '<span class="dim">not recorded</span>'
 
 
 def _hardware(site: Site, run: Run) -> str | None:
