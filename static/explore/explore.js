@@ -24,7 +24,6 @@
   const COLOURS = ["green", "yellow", "cyan", "magenta", "blue", "red", "white", "warn"];
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon"];
   const AT_ONCE = 500;
-  const TAP = 700; // milliseconds within which a tap is told of again
   const BESIDE = { finger: 12, mouse: 3 }; // pixels within which nobody can tell points apart
   const asking = document.getElementById("asking");
   const asks = Object.fromEntries([...asking.querySelectorAll("[name]")].map((held) => [held.name, held]));
@@ -314,16 +313,18 @@
   }
 
   // A finger cannot point without a tap: the first one tells what stands there, another opens it.
-  // Browsers tell of each tap as a click of a mouse, too. Of several points that lie upon each other
-  // only one can be told of so: all of them are listed then, to choose from.
-  let [tapped, since] = [null, -Infinity];
+  // Browsers tell of each tap as a click of a mouse, too, before which no pointer comes down. Of
+  // several points that lie upon each other only one can be told of so: all of them are listed then,
+  // to choose from.
+  let [tapped, heard] = [null, false];
+  chart.addEventListener("pointerdown", () => { heard = false; }, true);
   chart.on("plotly_click", ({ event, points: [{ customdata: page, curveNumber, pointNumber, x, y }] }) => {
+    if (heard) return;
     const byFinger = event.type === "touchstart";
-    if (!byFinger && performance.now() - since < TAP) return;
     const several = upon({ x, y }, byFinger ? BESIDE.finger : BESIDE.mouse);
     if (several.length < 2 && (!byFinger || tapped === page)) location.href = page;
     among(several.length < 2 ? [] : several);
-    [tapped, since] = [page, performance.now()];
+    [tapped, heard] = [page, byFinger];
     if (byFinger) Plotly.Fx.hover(chart, [{ curveNumber, pointNumber }]);
   });
   asking.addEventListener("change", show);
