@@ -25,8 +25,7 @@ from arro3.io import read_parquet
 from msgspec.structs import replace
 
 from kbsite.build import build
-from kbsite.errors import MachineError
-from kbsite.feeds import bundles, cards, parquet
+from kbsite.feeds import cards, parquet
 from kbsite.linting import lint
 from kbsite.model.config import published_base
 from kbsite.model.finding import Severity
@@ -440,7 +439,7 @@ def test_an_extra_that_is_installed_later_is_used_by_the_next_build(
 def test_what_an_extra_is_missing_for_is_left_out_and_said(
     tmp_path: Path, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without(monkeypatch, [parquet, cards, bundles])
+    without(monkeypatch, [parquet, cards])
     settings = make_settings(tmp_path, site={"url": URL})
     out = build(settings).out
     text = (out / "data/index.html").read_text("utf-8")
@@ -449,9 +448,6 @@ def test_what_an_extra_is_missing_for_is_left_out_and_said(
     assert not (out / "data/runs.parquet").exists()
     assert list(out.rglob("*.png")) == []
     assert "card.svg" in (out / "demo/index.html").read_text("utf-8")
-    asking = replace(settings, config=replace(settings.config, bundles=True))
-    with pytest.raises(MachineError, match="pip install 'kbsite\\[bundles\\]'"):
-        build(asking)
 
 
 def test_a_site_that_does_not_say_where_it_stands_names_no_address(

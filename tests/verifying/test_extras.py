@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kbsite.build import build
-from kbsite.feeds import bundles, cards, parquet
+from kbsite.feeds import cards, parquet
 from kbsite.model.finding import Severity
 from kbsite.verifying import verify
 from kbsite.verifying.drawn import MOST, Drawn
@@ -15,7 +15,7 @@ from kbsite.verifying.places import FolderPlace
 from tests.conftest import MakeRun, MakeSettings
 from tests.verifying.published import URL, copy_of, errors, replace_in
 
-EXTRAS = (parquet, cards, bundles)
+EXTRAS = (parquet, cards)
 
 
 @pytest.fixture(name="site", scope="module")
@@ -39,10 +39,9 @@ def test_whoever_lacks_the_extras_is_told_what_was_not_compared(
     _without(monkeypatch)
     found = list(verify(FolderPlace(site)))
 
-    assert [one.severity for one in found] == [Severity.WARNING] * 3, found
+    assert [one.severity for one in found] == [Severity.WARNING] * 2, found
     lacking = {Path(one.path).suffix: one.message for one in found}
     assert "kbsite[parquet]" in lacking[".parquet"]
-    assert "kbsite[bundles]" in lacking[".zst"]
     assert "kbsite[cards]" in lacking[".png"]
 
 

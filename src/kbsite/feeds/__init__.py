@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kbsite.feeds import bundles, cards, parquet
+from kbsite.feeds import cards, parquet
 
 
 class Extras(NamedTuple):
@@ -12,9 +12,8 @@ class Extras(NamedTuple):
 
     parquet: bool
     cards: bool
-    bundles: bool
 
 
 def installed() -> Extras:
     """Those that are here: a build is another with them."""
-    return Extras(parquet.available(), cards.available(), bundles.available())
+    return Extras(parquet.available(), cards.available())

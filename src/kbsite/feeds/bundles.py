@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kbsite.store.files import Stored
 
-EXTRA = "kbsite[bundles]"
 LEVEL = 10
 """Of zstd: a tenth larger than the smallest, in a tenth of the time."""
 
 
-def available() -> bool:
-    """Whether what compresses the archive is installed."""
-    return find_spec("zstandard") is not None
-
-
 def same(made: bytes, found: bytes) -> bool:
-    """Whether a file holds what a bundle of ours holds and no more, whichever zstd packed it.
-
-    ImportError where the extra is not installed.
-    """
+    """Whether a file holds what a bundle of ours holds and no more, whichever zstd packed it."""
     from zstandard import ZstdDecompressor, ZstdError
 
     from kbsite.store.zipped import WINDOW
@@ -48,7 +38,7 @@ _PIECE = 1 << 10
 def bundle(name: str, files: Sequence[Stored]) -> bytes:
     """The files below a folder of this name; the same bytes for the same files, whatever their age.
 
-    ImportError where the extra is not installed; OSError where a file cannot be read.
+    OSError where a file cannot be read.
     """
     import tarfile
 

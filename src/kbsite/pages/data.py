@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from kbsite import __version__
-from kbsite.errors import MachineError
 from kbsite.feeds import atom, bundles, parquet, sitemap, table
 from kbsite.feeds.leaderboard import latest, leaderboard, listed_board
 from kbsite.model.board import Board
@@ -70,7 +69,7 @@ def pages(site: Site) -> Iterator[Page]:
     """The page with its files, then cards, then what says where all pages are."""
     yield Page(DATA, partial(_files, site), weight=2)
     if site.config.bundles:
-        yield from _bundles(site)
+        yield from map(bundle, site.every_run)
     if not base_url(site):
         return
     for board in site.boards:
@@ -79,15 +78,6 @@ def pages(site: Site) -> Iterator[Page]:
         yield run_card(site, stored)
     listed = may_be_listed(site.config.robots)
     yield Page("sitemap.xml" if listed else "robots.txt", partial(_places, site, listed=listed))
-
-
-def _bundles(site: Site) -> Iterator[Page]:
-    if not site.extras.bundles:
-        raise MachineError(
-            f"kbsite.yaml asks for bundles: install them with: pip install '{bundles.EXTRA}'"
-        )
-    for stored in site.every_run:
-        yield bundle(stored)
 
 
 def bundle(stored: StoredRun) -> Page:

@@ -20,7 +20,6 @@ def made_with(place: Place, held: Published) -> Extras:
     return Extras(
         parquet=place.read(PARQUET) is not None,
         cards=card is not None and place.read(card) is not None,
-        bundles=held.config.bundles,
     )
 
 

@@ -16,7 +16,7 @@ from kbsite.check.known import Known
 from kbsite.check.runs import run_findings
 from kbsite.check.solutions import HASH
 from kbsite.errors import InputError, MachineError
-from kbsite.feeds import bundles, cards, parquet
+from kbsite.feeds import cards, parquet
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.price import PriceTable
@@ -24,7 +24,7 @@ from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions
 from kbsite.model.solution import solution_names
 from kbsite.model.work import Tick
-from kbsite.pages.data import SITE
+from kbsite.pages.data import PARQUET, SITE
 from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
 from kbsite.reading import MARKER, board_configs
@@ -50,9 +50,6 @@ _DRAWN = (".png",)
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 """What each of them begins with."""
-
-_PACKED = {".parquet": parquet, ".zst": bundles}
-"""Files that are made again only where an extra is here that the site was made with."""
 
 MOST_BYTES = 64_000_000
 """Bytes of a record of the site: whoever publishes it may be nobody's friend."""
@@ -276,12 +273,11 @@ class _Verifying:
             yield Finding(Severity.ERROR, page.path, message)
 
     def _file(self, file: File) -> Iterator[Finding]:
-        packing = _PACKED.get(PurePosixPath(file.path).suffix)
         if file.path.endswith(_DRAWN):
             yield from self._picture(file)
-        elif packing and not packing.available():
+        elif file.path == PARQUET and not parquet.available():
             self._seen.add(file.path)
-            self._lacking.setdefault(packing.EXTRA, file.path)
+            self._lacking[parquet.EXTRA] = file.path
         elif file.data:
             yield from self._compared(file.path, file.data())
         else:
