@@ -60,6 +60,18 @@ def test_every_module_in_the_table_of_packages_is_there() -> None:
     assert [name for name in named if name.strip("`") not in known] == []
 
 
+def test_the_table_of_bench_has_each_of_its_packages_and_no_other() -> None:
+    table = TEXT.rpartition("| package | what it does |")[2].partition("\n\n")[0]
+    named = [name for row in re.findall(r"^\| (`.*?`) \|", table, re.M) for name in row.split(", ")]
+    held = {
+        path.stem
+        for path in (ROOT / "bench").iterdir()
+        if (path.suffix == ".py" or (path / "__init__.py").exists()) and path.stem[:2] != "__"
+    }
+
+    assert sorted(name.strip("`").removeprefix("bench.") for name in named) == sorted(held)
+
+
 @pytest.mark.parametrize(
     "path", ["alarms/__init__.py", "alarms/kinds.py", "model/status.py", "model/audit.py"]
 )
