@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bench.sweeps.sheet import Choice, Engine
+from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import Task
 
@@ -64,16 +64,6 @@ class Make(Protocol):
         is none.
         """
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Offered:
-    """An engine that there is."""
-
-    kind: Engine
-    make: Make
-    survives: str
-    """A sentence: what becomes of its tasks when the driver dies."""
 
 
 def on_a_line(error: Exception) -> str:

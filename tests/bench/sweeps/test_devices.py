@@ -114,6 +114,5 @@ def test_a_gpu_that_this_host_does_not_have_is_told_before_anything_starts(
         Local(Choice(gpus=("GPU-a", "0")), gpus=True, name="night")
 
 
-def test_each_engine_is_offered_once_and_says_what_survives() -> None:
-    assert [one.kind for one in EXECUTORS] == list(Engine)
-    assert all(one.survives.endswith(".") for one in EXECUTORS)
+def test_each_engine_that_a_file_can_name_is_there() -> None:
+    assert list(EXECUTORS) == list(Engine)
