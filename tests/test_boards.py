@@ -660,8 +660,10 @@ def test_pandas_and_few_figures_say_the_same(monkeypatch: pytest.MonkeyPatch) ->
     draw = random.Random(7)
     figures = [None, math.nan, math.inf, -math.inf, 0.0, 0.1, 0.2, 0.30000000000000004, 1e300]
     some = [[draw.choice(figures) for _ in range(draw.randrange(1, 6))] for _ in range(60)]
-    several: Sequence[Sequence[boards.Line]] = (some, [[None], [math.nan, None]])
+    several: Sequence[Sequence[boards.Line]] = (some, [[None], [math.nan, 0.5, 1e300, -1e300]])
     few = [(boards.sums_of(lines), boards.best_of(lines)) for lines in several]
     monkeypatch.setattr(boards, "FEW", 0)
 
+    # Billionths: no figure counts nothing, and damage no more than a million.
+    assert few[1] == ([0, 500_000_000], [-1, 2])
     assert [(boards.sums_of(lines), boards.best_of(lines)) for lines in several] == few

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbsite.model.usage import Usage, of_run, total
+from kbsite.model.usage import Usage, of_run, total, with_hours_of, without
 
 KINDS = [field.name for field in fields(Usage)]
 counts = st.none() | st.integers(0, 10**9)
@@ -31,6 +31,37 @@ def test_what_was_sent_is_unknown_only_if_all_of_it_is(usage: Usage) -> None:
     told = [part for part in parts if part is not None]
     assert usage.sent == (sum(told) if told else None)
     assert usage.known == any(getattr(usage, kind) is not None for kind in KINDS)
+
+
+@given(usages)
+def test_all_tokens_are_what_was_sent_and_what_came_out(usage: Usage) -> None:
+    parts = [usage.input, usage.cache_read, usage.cache_write, usage.output]
+
+    assert usage.tokens == sum(part or 0 for part in parts)
+
+
+@given(usages, usages)
+def test_what_is_left_of_a_count_is_the_rest_of_each_kind_and_never_less_than_nothing(
+    whole: Usage, part: Usage
+) -> None:
+    left = without(whole, part)
+    for kind in KINDS:
+        had, elsewhere = getattr(whole, kind), getattr(part, kind)
+        assert getattr(left, kind) == (None if had is None else max(had - (elsewhere or 0), 0))
+
+
+def test_what_was_written_for_an_hour_is_told_of_a_count_that_can_hold_it() -> None:
+    told = Usage(input=1, cache_write=10, output=2)
+    counted = Usage(cache_write=10, cache_write_1h=4)
+    kept = [
+        replace(told, cache_write=9), replace(told, cache_write=None),
+        replace(told, cache_write_1h=0),
+    ]  # fmt: skip
+
+    for held in (told, replace(told, cache_write=11)):
+        assert with_hours_of(held, counted) == replace(held, cache_write_1h=4)
+    assert [with_hours_of(held, counted) for held in kept] == kept
+    assert with_hours_of(told, Usage(cache_write=10)) == told
 
 
 def test_nothing_is_known_of_nothing_and_zero_is_something() -> None:
