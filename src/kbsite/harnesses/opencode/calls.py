@@ -16,7 +16,6 @@ from kbsite.model.event import (
     AgentStart,
     Event,
     Image,
-    Notice,
     ToolKind,
     ToolResult,
     Topic,
@@ -92,14 +91,7 @@ def _outcome(part: Mapping[str, object], state: Mapping[str, object], row: Row) 
         case "running":
             so_far = text(mapping(state.get("metadata")).get("output"))
             if so_far:
-                yield Notice(
-                    source=row.source(),
-                    at=row.at,
-                    agent=row.agent,
-                    topic=Topic.INTERRUPTION,
-                    text=f"{STILL_RUNS}{so_far}",
-                    raw=dump(part),
-                )
+                yield row.notice(Topic.INTERRUPTION, f"{STILL_RUNS}{so_far}", dump(part))
         case other:
             yield Unknown(
                 source=row.source(), at=row.at, agent=row.agent, type=f"tool:{other}",

@@ -270,26 +270,12 @@ def _trace(kind: str, info: Mapping[str, object], row: Row) -> Trace:
 
 def _compacted(info: Mapping[str, object], row: Row) -> Notice:
     told = "The conversation is compacted: the model goes on with this summary."
-    return Notice(
-        source=row.source(),
-        at=row.at,
-        agent=row.agent,
-        topic=Topic.COMPACTION,
-        text=told,
-        raw=dump(info),
-    )
+    return row.notice(Topic.COMPACTION, told, dump(info))
 
 
 def _changes(diffs: list[object], row: Row) -> Notice:
     names = ", ".join(text(mapping(diff).get("file")) for diff in diffs)
-    return Notice(
-        source=row.source(),
-        at=row.at,
-        agent=row.agent,
-        topic=Topic.NOTE,
-        text=f"Files changed by the end of this turn: {names}",
-        raw=dump(diffs),
-    )
+    return row.notice(Topic.NOTE, f"Files changed by the end of this turn: {names}", dump(diffs))
 
 
 def _model(told: Mapping[str, object]) -> str:

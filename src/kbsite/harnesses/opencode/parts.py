@@ -88,14 +88,7 @@ def _attached(part: Mapping[str, object], row: Row) -> Event:
             text=name if part.get("filename") else "",
             images=(picture,),
         )
-    return Notice(
-        source=row.source(),
-        at=row.at,
-        agent=row.agent,
-        topic=Topic.NOTE,
-        text=f"File attached: {name} ({text(part.get('mime'))})",
-        raw=dump(part),
-    )
+    return row.notice(Topic.NOTE, f"File attached: {name} ({text(part.get('mime'))})", dump(part))
 
 
 def _subtask(part: Mapping[str, object], row: Row) -> Message:
@@ -111,40 +104,22 @@ def _subtask(part: Mapping[str, object], row: Row) -> Message:
 def _summary_asked(part: Mapping[str, object], row: Row) -> Notice:
     """That the context is going to be compacted: it is when the summary is there."""
     why = "by opencode itself" if part.get("auto") is True else "on request"
-    return Notice(
-        source=row.source(),
-        at=row.at,
-        agent=row.agent,
-        topic=Topic.NOTE,
-        text=f"The model is asked to sum up the conversation, {why}.",
-        raw=dump(part),
-    )
+    told = f"The model is asked to sum up the conversation, {why}."
+    return row.notice(Topic.NOTE, told, dump(part))
 
 
 def _retry(part: Mapping[str, object], row: Row) -> Notice:
     _, said = error_words(part.get("error"))
-    return Notice(
-        source=row.source(),
-        at=timestamp(mapping(part.get("time")).get("created")) or row.at,
-        agent=row.agent,
-        topic=Topic.RETRY,
-        text=f"Attempt {text(part.get('attempt')) or '?'}: {said}",
-        raw=dump(part),
-    )
+    told = f"Attempt {text(part.get('attempt')) or '?'}: {said}"
+    at = timestamp(mapping(part.get("time")).get("created"))
+    return row.notice(Topic.RETRY, told, dump(part), at=at)
 
 
 def error_notice(error: object, row: Row, progress: Progress) -> Notice:
     """What went wrong, as the CLI puts it; the session has ended with it unless it goes on."""
     name, said = error_words(error)
     raw = dump(error)
-    notice = Notice(
-        source=row.source(),
-        at=row.at,
-        agent=row.agent,
-        topic=Topic.INTERRUPTION if name == _ABORTED else Topic.ERROR,
-        text=said,
-        raw=raw,
-    )
+    notice = row.notice(Topic.INTERRUPTION if name == _ABORTED else Topic.ERROR, said, raw)
     progress.failed(name, said, row, raw=raw)
     return notice
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from kbsite.model.event import Role, Source
+from kbsite.model.event import Notice, Role, Source, Topic
 
 
 class Row(Struct):
@@ -26,3 +26,18 @@ class Row(Struct):
         """The place of the row's next event."""
         self.part += 1
         return Source(self.file, self.line, self.part - 1)
+
+    def notice(
+        self,
+        topic: Topic,
+        told: str,
+        raw: str = "",
+        *,
+        at: datetime | None = None,
+        restores: bool = False,
+    ) -> Notice:
+        """What opencode tells in this row, at a time of its own if it has one."""
+        return Notice(
+            source=self.source(), at=at or self.at, agent=self.agent,
+            topic=topic, text=told, raw=raw, restores=restores,
+        )  # fmt: skip

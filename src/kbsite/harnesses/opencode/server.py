@@ -24,7 +24,7 @@ from kbsite.harnesses.lines import (
 )
 from kbsite.harnesses.opencode.export import Reader
 from kbsite.harnesses.opencode.parts import error_words
-from kbsite.model.event import Event, Malformed, Notice, Topic, Trace, Unknown
+from kbsite.model.event import Event, Malformed, Topic, Trace, Unknown
 
 _CHANGES = frozenset({
     "message.part.updated", "message.updated", "session.created", "session.updated",
@@ -47,6 +47,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     for document in kept.documents():
         yield from reader.document(document)
     yield from reader.progress.close()
+    reader.agent = ""  # rows follow that are of all sessions
     for row, taken in held:
         yield _row(row, reader, taken=taken)
 
@@ -78,7 +79,7 @@ def _row(row: Malformed | Mapping[str, object], reader: Reader, *, taken: bool) 
     kind, raw = text(row.get("type")), dump(row)
     if kind == "session.error":
         _, said = error_words(mapping(row.get("properties")).get("error"))
-        return Notice(source=place.source(), topic=Topic.ERROR, text=said, raw=raw)
+        return place.notice(Topic.ERROR, said, raw)
     if taken or (kind in _KNOWN and isinstance(row.get("properties"), dict)):
         return Trace(source=place.source(), type=kind, raw=raw)
     return Unknown(source=place.source(), type=kind, raw=raw)

@@ -56,11 +56,4 @@ def of_session(
 
 
 def _notice(row: Row, told: str, *, restores: bool = False) -> Notice:
-    return Notice(
-        source=row.source(),
-        at=row.at,
-        agent=row.agent,
-        topic=Topic.INTERRUPTION,
-        text=told,
-        restores=restores,
-    )
+    return row.notice(Topic.INTERRUPTION, told, restores=restores)
