@@ -665,3 +665,16 @@ def test_progress_is_told_for_every_run_and_then_for_every_page(
     assert first == (run.name, 1, 1)
     assert [done for _, done, _ in pages] == list(range(1, built.pages + 1))
     assert {count for _, _, count in pages} == {built.pages}
+
+
+def test_a_manifest_that_cannot_be_read_is_told_as_a_check_tells_it_and_once(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    folder = make_run(settings.runs / "demo", run_id="one")
+    (folder / "manifest.json").write_text('{\n"format": 1,\n"files": []}')
+    told = build(settings)
+    broken = [one for one in told.findings if one.path.endswith("manifest.json")]
+    assert [(one.severity, one.line, one.key) for one in broken] == [(Severity.ERROR, 3, "files")]
+    assert [one for one in check([folder]) if one.path.endswith("manifest.json")] == broken
+    assert (settings.out / "runs" / "one" / "index.html").is_file()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -487,6 +488,32 @@ def test_figures_that_others_published_need_no_problem_here_and_no_transcript(
     make_run(board, audit={}, transcript={"stdout.jsonl": b"{}\n"}, **told)
     (key,) = {key for severity, *_, key in found(board, settings) if severity == "warning"}
     assert key == "harness"
+
+
+@pytest.mark.parametrize(
+    ("named", "cure"),
+    [
+        ("h100-smx", "did you mean h100-sxm?"),
+        ("tpu", "known are cpu, gpu-a, gpu-of-floors, h100-sxm"),
+    ],
+)
+def test_hardware_that_nothing_else_knows_is_told_before_there_are_runs(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, make_floors: MakeFloors,
+    named: str, cure: str,
+) -> None:  # fmt: skip
+    (tmp_path / "hw").mkdir()
+    shutil.copy(Path(__file__).parents[1] / "bench/hardware/h100-sxm.yaml", tmp_path / "hw")
+    settings = make_settings(tmp_path, site={"hardware": "hw"}, board="empty", hardware=named)
+    make_run(settings.runs / "demo", hardware="gpu-a")
+    floor = {"problem": "softmax", "kind": "eager", "ms": 1.0, "source": "seen"}
+    make_floors(settings.runs / "other", {**floor, "hardware": "gpu-of-floors"})
+    message = f"no hardware, and no run's or floor's, is called {named!r}; {cure}"
+    (told,) = [one for one in check([settings.path]) if one.key == "boards[0].hardware"]
+    assert (told.severity, told.message) == (Severity.WARNING, message)
+
+    for known in ("cpu", "h100-sxm", "gpu-a", "gpu-of-floors"):
+        make_settings(tmp_path, site={"hardware": "hw"}, board="empty", hardware=known)
+        assert not [one for one in check([settings.path]) if one.key == "boards[0].hardware"]
 
 
 @pytest.mark.parametrize("out", [".", "runs", "runs/site", "problems", "problems/site", ".."])

@@ -17,7 +17,15 @@ from kbsite.check import check
 from kbsite.check.fixes import fix
 from kbsite.check.targets import Kind, target
 from kbsite.engines.engine import packed_error
-from kbsite.errors import READABLE, MachineError, name_file, of_run
+from kbsite.errors import (
+    READABLE,
+    InputError,
+    MachineError,
+    name_file,
+    of_machine,
+    of_run,
+)
+from kbsite.linting import lint
 from kbsite.model.finding import Severity, failure_of
 from kbsite.store import at_once, files, inputs, rested
 from kbsite.store.settings import Settings
@@ -348,3 +356,41 @@ def test_an_error_of_a_copy_is_told_of_a_file_of_a_run_only_where_it_is_of_one()
     sent = pickle.loads(packed_error(error))
     assert str(of_run(sent)).startswith("/site/index.html: cannot be read any more")
     assert failure_of(sent) == "PermissionError: Permission denied: solution.py"
+
+
+@pytest.mark.parametrize("words", [["build"], ["check"], ["audit", "queue"]])
+def test_who_may_not_read_the_folder_of_all_runs_is_told_what_to_do(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    words: list[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(settings.path.parent)
+    monkeypatch.setattr(sys, "argv", ["kbsite", *words])
+    with shut(settings.runs), pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (3, "")
+    assert said.err.startswith(f"kbsite: {settings.runs}")
+    cure = f"let the user who builds read {settings.runs} (chmod u+rx)"
+    assert said.err.endswith(f": {DENIED}; {cure}\n")
+
+
+def test_who_may_not_write_or_read_is_told_of_the_folder_that_denies_it(settings: Settings) -> None:
+    board = settings.runs / "demo"
+
+    def told(path: Path) -> str:
+        return str(of_machine(PermissionError(errno.EACCES, DENIED, str(path))))
+
+    new = board / "new.partial" / "run.json"
+    with shut(board, mode=0o555):
+        assert told(new) == f"{new}: {DENIED}; let this user write into {board} (chmod u+w)"
+    with shut(board):
+        assert told(new) == f"{new}: {DENIED}; let the user who builds read {board} (chmod u+rx)"
+    with shut(settings.path):
+        assert told(settings.path) == f"{settings.path}: {DENIED}; {READABLE}"
+    assert told(new) == f"{new}: {DENIED}", "whose cause nobody can see here"
+
+
+def test_a_site_that_may_not_be_read_is_not_taken_for_none(settings: Settings) -> None:
+    site = build(settings).out
+    with shut(site), pytest.raises(InputError, match=rf"cannot be listed: {DENIED}; let the user"):
+        list(lint(site))

@@ -9,6 +9,7 @@ KbsiteError
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
@@ -78,7 +79,26 @@ def of_machine(error: OSError) -> MachineError | None:
     if error.errno not in _OF_MACHINE:
         return None
     place = f"{error.filename}: " if error.filename else ""
-    return MachineError(f"{place}{error.strerror}")
+    return MachineError(f"{place}{error.strerror}{_cure(error)}")
+
+
+def _cure(error: OSError) -> str:
+    """What to do where this user may not read or write something; empty where that is not it."""
+    if not isinstance(error, PermissionError) or not isinstance(error.filename, str):
+        return ""
+    path = Path(error.filename)
+    there = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
+    folder = there if _may(f"{there}/", os.F_OK) else there.parent
+    if there == path != folder and not _may(path, os.R_OK):
+        return f"; {READABLE}"
+    if not _may(folder, os.R_OK | os.X_OK):
+        return f"; let the user who builds read {folder} (chmod u+rx)"
+    within = folder.parent if folder == path else folder
+    return "" if _may(within, os.W_OK) else f"; let this user write into {within} (chmod u+w)"
+
+
+def _may(path: Path | str, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 _FILE = "file_of_run"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from math import inf
 from pathlib import Path, PurePosixPath
@@ -13,6 +14,7 @@ from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
 from kbsite.check.remarks import Remarks
 from kbsite.check.runs import runs_findings
+from kbsite.check.whole import CPU
 from kbsite.engines import ENGINES
 from kbsite.errors import InputError
 from kbsite.model.config import SHARE, Allowed, BoardConfig
@@ -24,6 +26,7 @@ from kbsite.redaction.titles import KNOWN
 from kbsite.store.config_keys import config_key_remarks
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.run_folders import RUN
+from kbsite.store.runs import read_floors
 from kbsite.store.settings import Settings
 from kbsite.unmet import left_out, unread
 
@@ -75,6 +78,7 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
     _out_remarks(remarks, settings)
     _allow_remarks(remarks, config.redact.allow)
     first: dict[str, int] = {}
+    every = sorted(settings.runs.glob("*"))
     for number, (board, held) in enumerate(zip(config.boards, folders, strict=True)):
         key = f"boards[{number}]"
         if first.setdefault(board.id, number) != number:
@@ -83,6 +87,7 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
         if settings.runs_at is None or settings.runs.is_dir():
             _folder_remarks(remarks, key, board, held)
         _deck_remarks(remarks, key, board, there, held)
+        _hardware_remark(remarks, f"{key}.hardware", board.hardware, there, [*held, *every])
     _title_remarks(remarks, config.boards)
     return remarks.findings()
 
@@ -137,6 +142,24 @@ def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
         remarks.error(f"{key}.budget_seconds", message)
     if board.hardware is not None and not is_slug(board.hardware):
         remarks.error(f"{key}.hardware", f"{SLUG_RULE}, got {board.hardware!r}")
+
+
+def _hardware_remark(
+    remarks: Remarks, key: str, named: str | None, there: Known, folders: Iterable[Path]
+) -> None:
+    """Say where a board is of hardware that nothing else knows: it refuses runs that come."""
+    if named is None or not is_slug(named) or named in (CPU, *there.hardware):
+        return
+    known = set(there.hardware)
+    for name in _made_on(folders):
+        if name == named:
+            return
+        known.add(name)
+    if known:
+        every = sorted({CPU, *known})
+        near = nearest(named, every)
+        cure = f"did you mean {near}?" if near else f"known are {', '.join(every)}"
+        remarks.warn(key, f"no hardware, and no run's or floor's, is called {named!r}; {cure}")
 
 
 def _metric(remarks: Remarks, key: str, board: BoardConfig) -> None:
@@ -199,11 +222,20 @@ def _named(board: BoardConfig, key: str) -> Iterator[tuple[str, str]]:
 
 
 def _worked_on(held: list[Path]) -> set[str]:
-    """The problems that the runs in some folders name; a run that cannot be read names none."""
-    found = set()
+    """The problems that the runs in some folders name."""
+    return {run.problem for run in _runs_of(held)}
+
+
+def _made_on(held: Iterable[Path]) -> Iterator[str]:
+    """The hardware that the runs and floors in some folders name."""
+    for folder in held:
+        yield from (run.hardware for run in _runs_of([folder]) if run.hardware)
+        with suppress(InvalidFileError):  # told where floors are checked
+            yield from (floor.hardware for floor in read_floors(folder) if floor.hardware)
+
+
+def _runs_of(held: Iterable[Path]) -> Iterator[Run]:
+    """The runs in some folders; none of one that cannot be read, which is told by itself."""
     for folder in chain.from_iterable(map(runs_in, held)):
-        try:
-            found.add(json_record(folder / RUN, Run).problem)
-        except InvalidFileError:
-            continue  # told when the run itself is checked
-    return found
+        with suppress(InvalidFileError):
+            yield json_record(folder / RUN, Run)

@@ -32,7 +32,7 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.work import Tick
 from kbsite.pages.data import SITE
 from kbsite.pages.page import INDEX
-from kbsite.store.files import Stored, contents
+from kbsite.store.files import HERE, Stored, contents
 from kbsite.store.spares import standing
 
 
@@ -76,8 +76,9 @@ def lint(folder: Path, tick: Tick | None = None) -> Iterator[Finding]:
     held, refused = contents(folder)
     files = {file.name: file for file in held}
     if INDEX not in files:
-        message = f"no {INDEX} in it; expected a site, as `kbsite build` makes it"
-        raise InputError(message, path=folder)
+        none = f"no {INDEX} in it; expected a site, as `kbsite build` makes it"
+        shut = (one.told for one in refused if one.name == HERE)
+        raise InputError(next(shut, none), path=folder)
     pages: dict[str, PageFacts] = {}
     for name, found in read_pages(files, tick).items():
         if isinstance(found, Unread):

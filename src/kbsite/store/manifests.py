@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
-
-from msgspec import Struct
 
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding, Severity
@@ -18,15 +15,8 @@ from kbsite.store.folders import sync
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import AUDIT, MANIFEST, METRICS, RUN
-from kbsite.store.runs import StoredRun, as_findings
+from kbsite.store.runs import Manifest, StoredRun
 from kbsite.store.writing import json_text, write_text
-
-
-class Manifest(Struct, frozen=True):
-    """manifest.json: the SHA-256 of every file but audit.yaml."""
-
-    format: Literal[1]
-    files: Mapping[str, str]
 
 
 def manifest_findings(
@@ -41,8 +31,8 @@ def manifest_findings(
         return []
     try:
         listed = dict(json_record(path, Manifest, any_text=True).files)
-    except InvalidFileError as error:
-        return as_findings(error)
+    except InvalidFileError:
+        return []  # told where the run is read
     found: list[Finding] = []
     for file in stored.files if every is None else every:
         if file.name in (AUDIT, MANIFEST):
