@@ -111,6 +111,7 @@ RUN_RULES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"budget_seconds": 0}, "error", "budget_seconds", "more than 0"),
     ({"seconds": -1}, "error", "seconds", "0 or more"),
     ({"cost_usd": -0.5}, "error", "cost_usd", "0 or more"),
+    ({"answers": -3}, "error", "answers", "null where it is not known"),
     ({"usage": {"input": -1}}, "error", "usage.input", "null where it is not known"),
     ({"usage": {"output": 1, "reasoning": 2}}, "warning", "usage.reasoning", "a part of output"),
 ]
@@ -522,6 +523,20 @@ def test_a_site_is_not_written_over_what_it_is_made_from(
 ) -> None:
     settings = make_settings(tmp_path / "home", site={"out": out})
     assert {key for *_, key in found(settings.path)} == {"out"}
+
+
+def test_keys_that_stand_in_the_wrong_place_are_told_with_the_right_one(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, site={"budget_seconds": 60, "id": "x"}, robots="noai")
+    assert {one.key: one.message for one in check([settings.path])} == {
+        key: f"unknown here, so it is ignored; it is a key of {places}"
+        for key, places in {
+            "budget_seconds": "an item of boards",
+            "id": "an item of boards or of an item of leaks",
+            "boards[0].robots": "the top of the file",
+        }.items()
+    }
 
 
 def test_keys_that_nobody_knows_are_told_with_what_they_may_mean(

@@ -412,3 +412,13 @@ def test_a_wrong_value_is_repeated_as_far_as_anybody_reads(tmp_path: Path, read:
 @pytest.mark.parametrize(("path", "kind"), [(EXPLOITS, Exploits), (CAUGHT, Caught)])
 def test_a_record_of_the_package_is_read_as_any_other(path: Path, kind: type[object]) -> None:
     assert packaged_record(path, kind) == json_record(path, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [("", "empty"), (" \n", "empty"), ("\0" * 9, "nothing but zeros")]
+)
+def test_what_a_crash_left_of_a_record_is_no_riddle(tmp_path: Path, text: str, what: str) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(text)
+    with pytest.raises(InvalidFileError, match=rf":1: {what}, as a full disk or a crash leaves"):
+        json_record(path, Exploits)

@@ -200,7 +200,7 @@ def _amounts(remarks: Remarks, run: Run) -> None:
     _times(remarks, run)
     if run.budget_seconds is not None and run.budget_seconds <= 0:
         remarks.error("budget_seconds", f"expected more than 0 or null, got {run.budget_seconds}")
-    amounts = {"seconds": run.seconds, "cost_usd": run.cost_usd}
+    amounts = {"seconds": run.seconds, "cost_usd": run.cost_usd, "answers": run.answers}
     amounts |= {f"usage.{f.name}": getattr(run.usage, f.name) for f in fields(run.usage)}
     for key, value in amounts.items():
         if value is not None and value < 0:

@@ -27,14 +27,33 @@ _WITHIN: dict[type[Struct], dict[str, type[Struct]]] = {
 """The records that stand under keys of others, alone or in lists."""
 
 
+_PLACES: dict[type[Struct], str] = {
+    Config: "the top of the file",
+    BoardConfig: "an item of boards",
+    DeckGroup: "an item of a board's groups",
+    Storage: "storage",
+    Redact: "redact",
+    Allowed: "an item of redact.allow",
+    Leak: "an item of leaks",
+}
+"""Where the keys of each record stand."""
+
+
 def config_key_remarks(path: Path, warn: Say) -> None:
-    """Say of each key of a kbsite.yaml that nobody knows what it may have been meant for."""
+    """Say of each key of a kbsite.yaml that nobody knows what was meant, or where it stands."""
     try:
         data = yaml_data(path, read_text(path, LIMIT_YAML_BYTES).removeprefix("\ufeff"))
     except InvalidFileError:
         return  # it was read a moment ago
     for key, name, kind in islice(_unknown(data, "", Config), MOST):
-        warn(key, f"unknown, so it is ignored; {meant(name, kind.__struct_fields__)}")
+        warn(key, _ignored(name, kind))
+
+
+def _ignored(name: str, kind: type[Struct]) -> str:
+    at = [place for other, place in _PLACES.items() if name in other.__struct_fields__]
+    if at:
+        return f"unknown here, so it is ignored; it is a key of {' or of '.join(at)}"
+    return f"unknown, so it is ignored; {meant(name, kind.__struct_fields__)}"
 
 
 def unknown_keys(path: Path) -> Iterator[Finding]:

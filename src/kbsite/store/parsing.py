@@ -89,6 +89,10 @@ def json_data(path: Path, text: str, *, any_text: bool = False) -> object:
     """What a JSON text says; `any_text` lets pass the halves of characters that name files."""
     if text.startswith("\ufeff"):
         raise invalid("starts with a byte order mark; JSON has none", path, line=1)
+    if not text.strip("\0 \t\r\n"):
+        what = "nothing but zeros" if "\0" in text else "empty"
+        message = f"{what}, as a full disk or a crash leaves a file; put back what it held"
+        raise invalid(message, path, line=1)
     import json
 
     try:
