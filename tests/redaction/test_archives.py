@@ -84,6 +84,28 @@ def test_what_stands_beside_an_archive_is_looked_at_too(
     assert [span.rule for span in Hiding(Redact()).of(folder).files["files/a.bin"]] == ["archive"]
 
 
+@pytest.mark.parametrize("place", ["behind", "between", "in a head", "nowhere"])
+def test_what_a_zip_archive_holds_beside_its_members_is_looked_at_too(
+    settings: Settings, make_run: MakeRun, place: str
+) -> None:
+    one = planted(4, "openai project").secret.encode()
+    held, info = io.BytesIO(), zipfile.ZipInfo("a.txt")
+    if place == "in a head":
+        info.extra = struct.pack("<HH", 0x9999, len(one)) + one
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(info, "nothing to hide")
+    data = held.getvalue()
+    if place == "between":
+        at, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
+        listed_at = struct.pack("<I", at + len(one))
+        data = data[:at] + one + data[at : end + 16] + listed_at + data[end + 20 :]
+    data += one if place == "behind" else b""
+    folder = make_run(settings.runs / "demo", files={"files/a.zip": data})
+    rules = [span.rule for span in Hiding(Redact()).of(folder).files.get("files/a.zip", ())]
+
+    assert rules == ([] if place == "nowhere" else ["archive"])
+
+
 @pytest.mark.parametrize(
     "start", [struct.pack("<20H", *range(1, 21)), struct.pack(">9H", *range(9)), b"\xff\xfe\x80\n"]
 )

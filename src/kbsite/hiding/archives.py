@@ -13,7 +13,7 @@ from struct import Struct
 from typing import IO, Final
 
 from kbsite.store.files import Stored
-from kbsite.store.zipped import listed, opened
+from kbsite.store.zipped import listed, opened, packed_at
 
 UNPACKED: Final = 256 << 20
 """Bytes that are unpacked of an archive."""
@@ -117,6 +117,27 @@ def _zipped(stream: IO[bytes], left: list[int]) -> Iterator[tuple[str, bytes]]:
         for info in archive.infolist():
             with opened(archive, info, stream) as member:
                 yield info.filename, _bounded(member, left)
+
+
+def beside(file: Stored) -> bytes:
+    """What a zip archive holds beside its members: their heads, and whatever stands between.
+
+    ClosedError where that cannot be told.
+    """
+    held, at = bytearray(), 0
+    try:
+        with file.stream() as stream, listed(stream) as archive:
+            for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+                first = packed_at(stream, info)
+                stream.seek(at)
+                held += stream.read(max(0, first - at))
+                at = max(at, first + info.compress_size)
+                if len(held) > MEMBER:
+                    raise ValueError("holds more beside its members than is looked at")
+            stream.seek(at)
+            return bytes(held) + _bounded(stream, [MEMBER])
+    except _BROKEN as error:
+        raise ClosedError(f"{file.at}: {error}") from error
 
 
 def _texts(stream: IO[bytes], left: list[int]) -> Iterator[tuple[str, bytes]]:

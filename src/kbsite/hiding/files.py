@@ -158,14 +158,23 @@ def _opened(file: Stored, start: bytes, look: Look) -> tuple[list[Span], list[St
     stand whatever somebody put there.
     """
     found = merged(_within(file, look, whole=not archives.is_zip(start)))
+    if archives.is_zip(start) and not found:
+        # What is packed anew has nothing else in it; what is published as it is may have.
+        beside = archives.beside(file)
+        told = look(beside, 0, len(beside))
+        found = _whole(file) if told.crowded or _is_told(told.spans) else []
     if found or archives.is_zip(start):
         return found, []
     with file.stream() as stream:
         spans, crowded = _blocks(stream, file.size, look)
     if archives.is_wide(start) or archives.is_png(start):
         return spans, crowded
-    told = [span for span in spans if span.rule not in _BY_CHANCE]
-    return _whole(file) if told or crowded else [], []
+    return _whole(file) if _is_told(spans) or crowded else [], []
+
+
+def _is_told(spans: Sequence[Span]) -> bool:
+    """Whether something was found that noise does not hold."""
+    return any(span.rule not in _BY_CHANCE for span in spans)
 
 
 def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:

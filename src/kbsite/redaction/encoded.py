@@ -20,12 +20,13 @@ AROUND: Final = 4096
 """Bytes before and behind a place that are read as what they say."""
 
 JSON_GATE: Final = (
-    rb"\\u00(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9AaDd]|2[27Dd]|5[Ff]|40)|\\/(?:home|Users)\\/|:\\/\\/"
-    rb"|[A-Za-z0-9]\\/[A-Za-z0-9]"
+    rb"\\u00(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9AaDd]|2[27Dd]|5[Ff]|40)|\\/(?:home|Users)\\+/"
+    rb"|:\\+/\\+/|[A-Za-z0-9]\\+/[A-Za-z0-9]"
 )
 CODE_GATE: Final = (
     rb"\\x[2-7][0-9A-Fa-f]\\+x[2-7]|\\(?:0[4-7]|1[0-7])[0-7]\\+[01][0-7]"
-    rb"|&#(?:x[2-7][0-9A-Fa-f]|1[0-2][0-9]|[3-9][0-9]);&#"
+    rb"|\\u\{0*[2-7][0-9A-Fa-f]\}\\+u\{|\\U000000[2-7][0-9A-Fa-f]\\+U"
+    rb"|&#(?:[xX]0*[2-7][0-9A-Fa-f]|0*(?:1[0-2][0-9]|[3-9][0-9]));&#"
 )
 """Two letters as `printf` and strings of code may have them, or as HTML may: one says nothing."""
 COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB])\["
@@ -38,18 +39,16 @@ URL_GATE: Final = (
     rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[02578CDcd]|5[Ff])[A-Za-z0-9%_-]"
 )
 
-MARKDOWN_GATE: Final = rb"(?:hf|gh[oprsu]|npm|gsk|pat|live|test|v1|r8|ntn)\\+_[A-Za-z0-9]"
-"""How tokens begin in Markdown, where programs write the marks of emphasis with a backslash."""
-
 _JSON_MATCH: Final = 6
 _URL_MATCH: Final = 4
 """Bytes of a match that tells an escape; one that goes on is a token behind it."""
 
 _ESCAPE: Final = re.compile(
-    rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|[/_]|x([2-7][0-9A-Fa-f])|([01][0-7]{2}))"
-    rb"|&#(?:x([2-7][0-9A-Fa-f])|(1[0-2][0-9]|[3-9][0-9]));"
+    rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|[/_]|x([2-7][0-9A-Fa-f])|([01][0-7]{2})"
+    rb"|u\{0{0,4}([2-7][0-9A-Fa-f])\}|U000000([2-7][0-9A-Fa-f]))"
+    rb"|&#(?:[xX]0{0,6}([2-7][0-9A-Fa-f])|0{0,6}(1[0-2][0-9]|[3-9][0-9]));"
 )
-_BASES: Final = (0, 16, 16, 8, 16, 10)
+_BASES: Final = (0, 16, 16, 8, 16, 16, 16, 10)
 """What each of its groups counts in."""
 _COLOURED: Final = re.compile(rb"(?:" + COLOUR + rb"[0-9;]{0,16}[mK]){1,4}([\x21-\x7e])")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -60,8 +59,13 @@ _GOES_ON: Final = {
     Form.BASE64: re.compile(b"[" + re.escape(_BASE64) + b"]*"),
     Form.HEX: re.compile(b"[" + _HEX + b"]*"),
 }
-GROUP: Final = (0, 2, 3)
-"""Digits of base64 before the first that is all a literal's own, by its place in a group."""
+GROUP: Final = (0, 2, 3, 1)
+"""Digits of base64 before the first of a fragment, by what `fragments` says of it."""
+_WITHIN: Final = 3
+"""What it says of one that begins with a digit of which a part is the literal's own."""
+_FEW: Final = 4
+"""Digits of base64, of which fewer tell nothing."""
+_ALL: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
@@ -109,7 +113,8 @@ def escape(text: bytes) -> Form | None:
 
 def is_code(text: bytes) -> bool:
     """Whether a match of the automaton is of two letters that code has as numbers."""
-    return text[:2] in (b"\\x", b"\\0", b"\\1", b"&#")
+    begins = text[:2] in (b"\\x", b"\\0", b"\\1", b"\\U", b"&#") or text[:3] == b"\\u{"
+    return begins and text.count(text[:1]) > 1
 
 
 def unescaped(data: bytes, start: int, end: int, form: Form) -> View:
@@ -149,8 +154,18 @@ def fragments(literal: bytes) -> Iterator[tuple[bytes, Form, int]]:
     for shift in range(3):
         written = base64.b64encode(b"\0" * shift + literal)
         first, last = GROUP[shift], (shift + len(literal)) * 8 // 6
-        for piece in dict.fromkeys((written[first:last], _safe(written[first:last]))):
-            yield piece, Form.BASE64, shift
+        pieces = [(written[first:last], shift)]
+        if last - first < _FEW and shift == 1:
+            # Of the digit before, the last four bits are the literal's own.
+            own = _ALL.index(written[first - 1]) % 16
+            pieces = [(_ALL[n : n + 1] + pieces[0][0], _WITHIN) for n in range(own, 64, 16)]
+        elif last - first < _FEW and shift == 2:
+            # Of the digit behind, the first four.
+            own = _ALL.index(written[last]) // 4 * 4
+            pieces = [(pieces[0][0] + _ALL[n : n + 1], shift) for n in range(own, own + 4)]
+        for piece, at in pieces:
+            for one in dict.fromkeys((piece, _safe(piece))):
+                yield one, Form.BASE64, at
 
 
 def _safe(piece: bytes) -> bytes:

@@ -18,7 +18,8 @@ _BEARER: Final = late(
 )  # fmt: skip
 _USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})(?::(?:x-oauth-basic)?)?@[A-Za-z0-9\[]")
 _ADDRESS: Final = late(
-    rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,500})@[A-Za-z0-9\[]"
+    rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?\[\]{}$][^\s/\\\"'<>?\[\]{}]{2,500})"
+    rb"@[A-Za-z0-9\[]"
 )
 _COOKIE: Final = late(
     b"(?i)" + AFTER + rb"(?:(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]|--cookie|-b)\s{0,3}"
@@ -36,7 +37,7 @@ HEADERS: Final = (
     ),
     Rule(
         "address-password", "password in an address",
-        rb"://[^ \t\r\n/\\:@\"'<>?#]*:[^ \t\r\n/\\@\"'<>?#]+@", pattern=_ADDRESS,
+        rb"://[^ \t\r\n/\\:@\"'<>?#]*:[^ \t\r\n/\\@\"'<>?]+@", pattern=_ADDRESS,
     ),
     Rule(
         "cookie", "cookie",

@@ -28,8 +28,10 @@ _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
 _KINDS: Final = (
     rb"key(?:_base)?|token|secret|passw(?:or)?[dt]|passwd|pwd|passphrase|credentials?|_pass|_pat"
-    rb"|_auth|(?-i:\xe5\xaf\x86(?:\xe7\xa0\x81|\xe9\x92\xa5))"
+    rb"|_auth|(?-i:\xe5\xaf\x86(?:\xe7\xa0\x81|\xe9\x92\xa5))|\\+u5bc6\\+u(?:7801|94a5)"
 )
+_NUMBER: Final = rb"(?:_?[0-9]{1,2})?"
+"""Which of several a name is of, as `API_KEY_2`."""
 _MARK: Final = rb"(?:[\"'`]|&quot;|&#3[49];|&#x27;)"
 _OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
 _COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB]|\\{1,4}x1[bB]|\\{1,4}033|\\{1,4}e)\[[0-9;]{0,16}m"
@@ -56,12 +58,11 @@ _TAGGED: Final = (
 """What stands between a name and its value in a table of HTML."""
 
 
-def _between(gap: bytes, colours: bytes = b"") -> bytes:
+def _between(gaps: bytes, colours: bytes = b"") -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
-    gaps = gap + b"{0,3}"
-    signs = rb"(?::=|=>|[:=]\*{0,2}|(?-i:\xef\xbc\x9a))"
+    signs = rb"(?::=|=>|[:=]\*{0,2}|(?-i:\xef\xbc\x9a)|\\+uff1a)"
     assigned = (
-        _MARK + rb"?\]?" + colours + gaps + signs + colours + gaps + colours
+        _MARK + rb"?\]?\*{0,2}" + colours + gaps + signs + colours + gaps + colours
         + b"(?:(?:" + _CALLED + b")?" + _OPEN + _TRIPLE + b")?" + colours
     )  # fmt: skip
     listed = (
@@ -73,24 +74,24 @@ def _between(gap: bytes, colours: bytes = b"") -> bytes:
     typed = _TYPED + gaps + _OPEN
     many = b"s" + _ESCAPES + _MARK + b"?" + gaps + b"[:=]" + gaps + rb"\[" + _LINES + _OPEN
     block = _MARK + rb"?:[ ]?[|>][+-]?(?:\n|\\{1,4}n)[ \t]*"
-    return b"|".join((assigned, typed, listed, below, beside, many, block, b">", b"&gt;"))
+    return b"|".join((typed, assigned, listed, below, beside, many, block, b">", b"&gt;"))
 
 
 def _gate(pattern: bytes) -> bytes:
     """A part of the automaton's: without limits of how often, which take it many states."""
     unlimited = pattern.replace(_ESCAPES, rb"\\*").replace(b"{0,32}", b"*").replace(b"{1,32}", b"+")
-    return b"(?i:(?:" + _KINDS + b")" + unlimited + b")"
+    return b"(?i:(?:" + _KINDS + b")" + _NUMBER + unlimited + b")"
 
 
 _NAMED: Final = late(
-    rb"(?i)(?:" + _KINDS + rb")(?P<between>" + _ESCAPES + b"(?:"
-    + _between(rb"\s", b"(?:" + _COLOUR + b"){0,3}") + b"|" + _TAGGED
+    rb"(?i)(?:" + _KINDS + b")" + _NUMBER + b"(?P<between>" + _ESCAPES + b"(?:"
+    + _between(rb"(?:[ \t]{0,48}|\s{0,3})", b"(?:" + _COLOUR + b"){0,3}") + b"|" + _TAGGED
     + rb")|(?P<spaced>" + _SPACED + _OPEN + rb"?))(?P<value>" + _VALUE + rb"{8,512})"
     rb"(?P<after>[(\[]?)"
 )  # fmt: skip
 _NAMED_GATE: Final = _gate(
-    b"(?:" + _ESCAPES + b"(?:" + _between(rb"[ \t]") + b")" + _VALUE + rb"{8}|"
-    + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[)"
+    b"(?:" + _ESCAPES + b"(?:" + _between(rb"[ \t]*") + b")" + _VALUE + rb"{8}|"
+    + _ESCAPES + _MARK + rb"?(?:[:=] ?)?(?:\x1b|\\{1,4}u001b)\[)"
 )  # fmt: skip
 _TAGGED_GATE: Final = _gate(_ESCAPES + _TAGGED + _VALUE + rb"{8}")
 """Apart from the others: a tag is made of any bytes, so that it may begin a long way before."""
@@ -106,7 +107,7 @@ _STRONG: Final = late(
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"
     rb"fernet|preshared|hmac|app(?:lication)?|subscription|openai|azure|fal|together|vast)"
     rb"[_. -]?(?:key|token)|(?:identity|registry|job)[_-]?token|\A--|secret|passw|pwd|passphrase"
-    rb"|credential|\xe5\xaf\x86"
+    rb"|credential|\xe5\xaf\x86|u5bc6"
 )
 _API: Final = late(
     rb"(?i)(?:api|access|auth|refresh|connection|http)[_-]?(?:key|token)|(?:client|secret)[_-]?"
@@ -123,7 +124,7 @@ _OPENED: Final = late(_MARK + rb"\Z|(?<!=)>\Z|&gt;\Z")
 _PARTS: Final = late(rb"[:=|@&?*]|[_-].*[_-]")
 _IDENTIFIER: Final = late(rb"[:=|?]|&(?=[A-Za-z_&(])|[_.-].*[_.-]")
 _PASSWORD: Final = late(
-    rb"(?i)passw|\xe5\xaf\x86\xe7\xa0\x81|pwd|passphrase|_pass(?![a-z])|_auth(?![a-z_])"
+    rb"(?i)passw|\xe5\xaf\x86\xe7\xa0\x81|u5bc6\\+u7801|pwd|passphrase|_pass(?![a-z])|_auth(?![a-z_])"
 )
 _SET: Final = late(rb"(?:\A|[^a-z])[A-Z0-9_]{2,}=\\{0,7}[\"'`]?\Z")
 """A variable of the environment, as a shell or a list of them has it."""

@@ -13,14 +13,14 @@ from typing import Final
 
 from kbsite.late import late
 from kbsite.redaction.rules import AFTER, MARK
-from kbsite.redaction.values import is_password, is_placeholder
+from kbsite.redaction.values import is_password, is_placeholder, is_told
 
-_SIGN: Final = rb"[ \t]{0,3}(?::|=>?)[ \t]{0,3}"
+_SIGN: Final = rb"[ \t]{0,48}(?::|=>?)[ \t]{0,48}"
 _LETTER: Final = rb"[^\x00-\x20\x7f\\\"'`,;(){}\[\]<>$|&]"
 
 GATE: Final = (
     rb"(?i:(?:passw(?:or)?d|passphrase|_pass|_pwd|psk)\\*[\"'`]?\]? *[:=]>? *\\*[\"'`]?"
-    rb"[A-Za-z0-9+/_.~!#%^*@-])"
+    rb"[A-Za-z0-9+/_.~!#%^*@-])|--passw(?:or)?d +\\*[\"'`]?[A-Za-z0-9+/_.~!#%^*@]"
 )
 """What the automaton looks for: such a key, and how a value may begin."""
 
@@ -30,10 +30,22 @@ _ASSIGNED: Final = late(
     + rb")?\]?(?P<sign>" + _SIGN + rb")(?P<open>" + MARK + rb")?(?P<value>" + _LETTER
     + rb"{1,100})"
 )  # fmt: skip
+_WHO: Final = (
+    rb"(?:-[uU]|--(?:[a-z]{1,12}-)?(?:user(?:name)?|login|email))[ =]{1,2}(?:"
+    + MARK
+    + rb")?[^\s\\\"'`]{1,80}(?:"
+    + MARK
+    + rb")?"
+)
+_FLAGGED: Final = rb"--passw(?:or)?d[ ]{1,3}(?:" + MARK + rb")?(" + _LETTER + rb"{4,100})"
+_BESIDE_A_NAME: Final = late(_WHO + b"[ ]{1,3}" + _FLAGGED)
+_BEFORE_A_NAME: Final = late(_FLAGGED + rb"(?:" + MARK + b")?[ ]{1,3}" + _WHO)
+"""What a command is given behind a flag, where another flag beside it says whose it is."""
 _NAME: Final = late(rb"[A-Za-z0-9_.-]*\Z")
 _CAPITALS: Final = late(rb"[A-Z][A-Z0-9_]*\Z")
 _FIELD: Final = late(
-    rb"(?:[?&]|(?:\A|[\s\"'`])--|(?i:host|user|dbname|port|sslmode|user[ ]id|uid|server|database)"
+    rb"(?:[?&]|(?:\A|[\s\"'`]|\\[nrt])--"
+    rb"|(?i:host|user|dbname|port|sslmode|user[ ]id|uid|server|database)"
     rb"=[^\s;=\"'`\\]{1,60}(?:[ ]|;[ ]?))[A-Za-z0-9_.-]*\Z"
 )
 """A field of a form, an address or a connection to a database, or a flag of a command."""
@@ -95,6 +107,10 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
         value = data[one.start("value") : last]
         if _is_phrase(data, one, value) if more else len(value) >= SHORTEST and _is_one(value):
             yield one.start("value"), last, "named-secret"
+    for flagged in (_BESIDE_A_NAME, _BEFORE_A_NAME):
+        for one in flagged.finditer(data, start, end):
+            if is_told(one[1]):
+                yield *one.span(1), "flag"
 
 
 def _is_phrase(data: bytes, one: re.Match[bytes], value: bytes) -> bool:

@@ -14,15 +14,18 @@ from msgspec import Struct, field
 from kbsite.late import late
 
 BEGINS: Final = (
-    rb"(?:^-?|[^A-Za-z0-9_-]|\n-|\\[nrtbf]-?|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9;\[][AGHJKhlm])"
+    rb"(?:^-?|[^A-Za-z0-9_-]|\n-|\\[nrtbf0]-?|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}"
+    rb"|[0-9;\[][AGHJKhlm]|\(B)"
 )
 """What stands before a token; the letter of an escape belongs to no word."""
 
 ESCAPES: Final = (
-    rb"\\[nrtbf]", rb"\\u[0-9A-Fa-f]{4}", rb"%[0-9A-Fa-f]{2}", rb"[0-9;\[][AGHJKhlm]",
+    rb"\\[nrtbf0]", rb"\\u[0-9A-Fa-f]{4}", rb"\\x[0-9A-Fa-f]{2}", rb"%[0-9A-Fa-f]{2}",
+    rb"[0-9;\[][AGHJKhlm]", rb"\(B",
 )  # fmt: skip
-"""Escapes that end in what may begin a word: of JSON, of addresses, and of a terminal, which
-colours what it shows, clears lines, and moves and hides its cursor."""
+"""Escapes that end in what may begin a word: of JSON, of bytes that Python shows, of addresses, and
+of a terminal, which colours what it shows, clears lines, moves and hides its cursor, and chooses
+its letters."""
 
 MARK: Final = rb"\\{0,7}[\"'`]"
 """A quotation mark, also one within strings of JSON."""
@@ -80,8 +83,7 @@ def token(
     before = b"" if len(literal) > 5 else rb"(?:(?<=_)|" + AFTER + b")"
     found = late(before + b"(" + start + rest + b")")
     near = gate or (start if len(literal) > 4 else start + NEAR)
-    # Three bytes are a whole group of base64 where they stand at its start, as a lone token does.
-    encoded = (literal,) if len(literal) >= 3 and not gate else ()
+    encoded = (literal,) if len(literal) >= 3 else ()
     return Rule(name, title, near, (literal,), found, varied=varied, encoded=encoded)
 
 
@@ -99,7 +101,7 @@ TOKENS: Final = (
     Rule(
         "model-key", "key of a provider of models", _SK, (b"sk-",),
         late(_ALONE + rb"(sk-[A-Za-z0-9_-]{20,})"),
-        varied=True,
+        varied=True, encoded=(b"sk-",),
     ),
     # Those of SiliconFlow are small letters alone.
     Rule(
@@ -164,7 +166,7 @@ TOKENS: Final = (
     ),
     Rule(
         "sendgrid-key", "key of SendGrid", rb"SG\.[A-Za-z0-9_-]{22}\.", (b"SG.",),
-        library="sendgrid",
+        library="sendgrid", encoded=(b"SG.",),
     ),
     Rule(
         "square-secret", "secret of Square", rb"sq0csp-", (b"sq0csp-",), library="square_oauth",
@@ -180,7 +182,7 @@ TOKENS: Final = (
     ),
     Rule(
         "telegram-token", "token of a bot of Telegram", rb"[0-9]:AA[0-9A-Za-z_-]{20}",
-        (b":AA",), library="telegram_token",
+        (b":AA",), library="telegram_token", encoded=(b":AA",),
     ),
     # It begins with the digits of an id in base64: what looks for its points has states for each
     # of the six letters between them, wherever a point stands.

@@ -188,8 +188,9 @@ class _Pass(Struct):
             self.effort.spent += _told_by(text)[1]
             yield from self._around(at, text)
             # Deep within what is hidden nothing has to be found once more. What a word, or a
-            # colour within one, begins behind is left to be seen.
-            behind = at + len(text) - text.endswith((b":", b"-", b"_"))
+            # colour within one, begins behind is left to be seen; so is a name that words end in.
+            begun = len(text) - 1 if said.tells(text) else text.endswith((b":", b"-", b"_"))
+            behind = at + len(text) - begun
             found = walk.next(max(behind, min(self._deep, last)))
 
     def _around(self, at: int, text: bytes) -> Iterator[Hit]:

@@ -122,10 +122,12 @@ SERVICES: Final = (
     Rule(
         "terraform-token", "token of Terraform", rb"\.atlasv1\.", (b".atlasv1.",),
         late(AFTER + rb"([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,})"),
+        encoded=(b".atlasv1.",),
     ),
     Rule(
         "doppler-token", "token of Doppler", rb"dp\.(?:pt|st|ct|sa|scim|audit)\.",
         (b"dp.",), late(AFTER + rb"(dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,})"),
+        encoded=(b"dp.pt.", b"dp.st.", b"dp.sa."),
     ),
     Rule(
         "azure-ai-key", "key of Azure AI", rb"JQQJ99[A-Za-z0-9]{12}", (b"JQQJ99",),
@@ -191,8 +193,9 @@ SERVICES: Final = (
         ),
     ),
     Rule(
-        "discord-hook", "address of a hook of Discord", rb"discord(?:app)?\.com/api/webhooks/",
-        (b".com/api/webhooks/",), late(rb"/api/webhooks/([0-9]{15,20}/[A-Za-z0-9_-]{40,})"),
-        encoded=(b".com/api/webhooks/",),
+        "discord-hook", "address of a hook of Discord",
+        rb"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/", (b"webhooks/",),
+        late(rb"/api/(?:v[0-9]{1,3}/)?webhooks/([0-9]{15,20}/[A-Za-z0-9_-]{40,})"),
+        encoded=(b".com/api/webhooks/", b".com/api/v10/webhooks/"),
     ),
 )  # fmt: skip

@@ -62,13 +62,18 @@ def opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo, stream: IO[bytes]) -
     """
     if info.compress_type != ZSTANDARD or info.flag_bits & 1:
         return archive.open(info)
+    stream.seek(packed_at(stream, info))
+    return io.BufferedReader(_Unpacked(stream, info), 1 << 20)
+
+
+def packed_at(stream: IO[bytes], info: zipfile.ZipInfo) -> int:
+    """Where in an archive's file the packed bytes of a member begin; BadZipFile for nowhere."""
     stream.seek(info.header_offset)
     head = stream.read(_LOCAL.size)
     if len(head) < _LOCAL.size or not head.startswith(_LOCAL_MARK):
         raise zipfile.BadZipFile(f"no member where the list says: {info.filename!r}")
     _, name, more = _LOCAL.unpack(head)
-    stream.seek(name + more, io.SEEK_CUR)
-    return io.BufferedReader(_Unpacked(stream, info), 1 << 20)
+    return info.header_offset + _LOCAL.size + int(name) + int(more)
 
 
 class _Packed(io.RawIOBase):
