@@ -316,6 +316,31 @@ def test_a_copy_that_says_no_more_is_not_kept(output: str, rich: object) -> None
     assert only(ToolResult, read(user([result("c", output)], toolUseResult=rich))).recorded == ""
 
 
+@pytest.mark.parametrize(
+    ("output", "told", "lines"),
+    [
+        ("1\ta = 1\n2\t", {}, 2),
+        ("     1→a = 1\n     2→\n\n<system-reminder>\nx\n</system-reminder>\n", {}, 2),
+        ("1\ta = 1\n2\t", {"totalLines": 3}, 0),
+        ("2\ta = 1\n3\t", {"startLine": 2}, 0),
+        ("1\ta = 1\n2\t", {"numLines": 3, "totalLines": 3}, 0),
+        ("1\tanother\n2\t", {}, 0),
+    ],
+)
+def test_what_is_all_of_a_file_is_told(output: str, told: dict[str, int], lines: int) -> None:
+    """The separator is a tab since 2.1.119; what is read of a part of a file is not all of it."""
+    file = {
+        "filePath": "/w/f.py",
+        "content": "a = 1\n",
+        "numLines": 2,
+        "startLine": 1,
+        "totalLines": 2,
+    }
+    rich = {"type": "text", "file": {**file, **told}}
+    got = only(ToolResult, read(user([result("c", output)], toolUseResult=rich)))
+    assert got.whole_lines == lines
+
+
 def test_the_clis_own_diff_is_kept() -> None:
     patch = [{"oldStart": 1, "newStart": 1, "lines": ["-a - b", "+a + b"]}]
     rich = {"filePath": "/x", "structuredPatch": patch}

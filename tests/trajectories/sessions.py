@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
+from typing import cast
+
+from msgspec.structs import replace
 
 from kbsite.fold.steps import Fold
 from kbsite.model.event import (
@@ -121,6 +124,15 @@ class Work:
         return self.call(
             ToolKind.EDIT, {}, output, at=(at, at), edits=edits, failed=failed, agent=agent
         )
+
+    def read(self, path: str, output: str, *, whole: bool = True, at: float | None = None) -> Work:
+        """A call that read a file: all of it, by its CLI's word, unless it is not `whole`."""
+        self.call(ToolKind.READ, {"file_path": path}, output, at=(at, at))
+        if whole:
+            last = cast("ToolResult", self.events[-1])
+            lines = sum(1 for line in output.split("\n") if line.lstrip()[:1].isdigit())
+            self.events[-1] = replace(last, whole_lines=lines)
+        return self
 
     def say(
         self,

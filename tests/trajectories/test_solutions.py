@@ -93,6 +93,42 @@ def test_an_edit_hangs_on_what_its_cli_recorded_of_the_file_before_it() -> None:
     assert contents(work) == ["b\nz\n", None, "b\n3\n", "b\n4\n"]
 
 
+def test_an_edit_hangs_on_what_the_agent_had_read_of_the_file_before_it() -> None:
+    """Claude Code 2.1.181 and later often do not record a file as it was before an edit."""
+    work = Work().read(PATH, "1\ta\n2\ty\n3\t").edit(Edit(PATH, "a", "b"))
+    work.read(PATH, "1\tb\n2\ty\n3\t").edit(Edit(PATH, "y", "z"))
+    assert contents(work) == ["b\ny\n", "b\nz\n"]
+
+
+def test_what_a_file_held_after_a_change_that_nobody_could_tell_is_what_is_read_next() -> None:
+    work = Work().edit(Edit(PATH, "a", "b")).run("python patch.py > solution.py")
+    work.read(PATH, "     1→b\n     2→2\n\n<system-reminder>\nRead it well.\n</system-reminder>")
+    work.edit(Edit(PATH, "2", "3"))
+    states = work.trajectory().states
+    assert [state.content for state in states] == [None, "b\n2", "b\n3"]
+    assert [state.text for state in states][1] == "a command may have changed it"
+
+
+def test_a_file_that_is_read_otherwise_than_it_was_written_was_changed_in_between() -> None:
+    work = Work().edit(Edit(PATH, None, "a\n")).read(PATH, "1\tb\n2\t")
+    work.edit(Edit(PATH, None, "", action="delete")).read(PATH, "1\tc\n2\t")
+    states = work.trajectory().states
+    assert [state.content for state in states] == ["a\n", "b\n", None, "c\n"]
+    assert {states[1].text, states[3].text} == {"Read: it holds what no step before wrote"}
+
+
+def test_a_file_that_is_read_as_it_was_written_has_no_state_of_its_own() -> None:
+    work = Work().edit(Edit(PATH, None, "\ufeffa\r\nb\r\n")).read(PATH, "1\ta\n2\tb\n3\t")
+    work.read(f"{CWD}/other/solution.py", "1\tx\n2\t").read(PATH, "1\tx", whole=False)
+    assert contents(work) == ["\ufeffa\r\nb\r\n"]
+    assert contents(Work().read(PATH, "1\ta\n2\t")) == []
+
+
+def test_a_command_changes_a_file_that_was_read() -> None:
+    work = Work().read(PATH, "1\ta\n2\t").run(f"sed -i s/a/b/ {PATH}")
+    assert contents(work) == ["b\n"]
+
+
 def test_patches_are_replayed() -> None:
     patch = "@@\n a\n-b\n+c\n"
     work = Work().edit(Edit("solution.py", None, "a\nb\n", action="add"))

@@ -13,9 +13,9 @@ from kbsite.fold.edits import Files
 from kbsite.fold.paths import shell_path
 from kbsite.fold.recorded_diffs import as_done, as_recorded
 from kbsite.fold.replay import outcome
-from kbsite.fold.results import has_run, original, reset_to, unfinished
+from kbsite.fold.results import has_run, original, read_whole, reset_to, unfinished
 from kbsite.fold.work import Work
-from kbsite.model.event import ToolCall, ToolKind, ToolResult
+from kbsite.model.event import Edit, ToolCall, ToolKind, ToolResult
 
 
 class FileChanges:
@@ -46,6 +46,9 @@ class FileChanges:
         before, draft.before = draft.before, ()
         if call.tool_kind is ToolKind.RUN and not call.edits:
             self._replay(draft, call, result)
+        if read := read_whole(call, result):
+            path, content = read
+            self._known(call).apply(Edit(path, None, content))
         if call.edits and result.is_error:
             draft.diffs = [replace(diff, failed=True) for diff in draft.diffs]
         if not call.edits or result.is_error:

@@ -25,6 +25,9 @@ _HEAD = 400
 _ORIGINALS = ("originalFile", "originalContent")
 """Keys under which a CLI keeps a whole file as it was before a call changed it."""
 
+_NUMBER = late(r"^ *\d+[\t\N{RIGHTWARDS ARROW}]")
+"""What Claude Code puts before each line of a file that it shows."""
+
 _RESET = "Shell cwd was reset to "
 """How Claude Code begins the last line of an output where the next command begins elsewhere than
 this one ended."""
@@ -51,6 +54,16 @@ def original(result: ToolResult) -> str | None:
         return None
     held = (result.recorded.get(key) for key in _ORIGINALS)
     return next((text for text in held if isinstance(text, str)), None)
+
+
+def read_whole(call: ToolCall, result: ToolResult) -> tuple[str, str] | None:
+    """The path and the content of a file of which a result shows all; None where it does not."""
+    path = call.arguments.get("file_path") if isinstance(call.arguments, Mapping) else None
+    if not result.whole_lines or result.is_error or not isinstance(path, str):
+        return None
+    shown = result.output.split("\n")[: result.whole_lines]
+    lines = [_NUMBER.sub("", line) for line in shown]
+    return path, "\n".join(lines)
 
 
 def is_apart(call: ToolCall) -> bool:

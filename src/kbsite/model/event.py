@@ -186,6 +186,9 @@ class ToolResult(Event, frozen=True, kw_only=True):
     """Files that the CLI says hold the full output, by the path that it names."""
     late: bool = False
     """Whether it only says more of what the result of the same call told before."""
+    whole_lines: int = 0
+    """Lines that it begins with, each behind its number, that are all of the file that its call
+    read; 0 where its CLI does not say so."""
     end_of: str = ""
     """The call whose command it says the end of, which another call started; empty if none."""
 

@@ -18,7 +18,7 @@ from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.recorded_diffs import as_done
-from kbsite.fold.results import has_run, original, unfinished
+from kbsite.fold.results import has_run, original, read_whole, unfinished
 from kbsite.model.event import Edit, Notice, ToolCall, ToolKind, ToolResult
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
@@ -27,6 +27,7 @@ from kbsite.trajectories.times import Moment
 
 NAME = "solution.py"
 MAYBE = "a command may have changed it"
+UNSEEN = "it holds what no step before wrote"
 PUT_BACK = "the CLI may have put it back to what it had been"
 
 HELD = 20_000_000
@@ -46,6 +47,8 @@ class _Change(Struct, frozen=True):
     """What a command made of what the file held, by all that the rows of one agent tell."""
     before: str | None = None
     """What the file held until then, where the CLI recorded that."""
+    read: str | None = None
+    """What the file held then, where the call only read it."""
 
 
 def solution_states(moments: Collection[Moment], cwd: str) -> tuple[SolutionState, ...]:
@@ -56,7 +59,7 @@ def solution_states(moments: Collection[Moment], cwd: str) -> tuple[SolutionStat
     """
     cwd = shell_path(cwd)
     changes = _Changes(moments, cwd)
-    path = _chosen((change.path for change in changes), cwd)
+    path = _chosen((change.path for change in changes if change.read is None), cwd)
     ours = (replace(c, path=path) for c in changes if c.path in (path, NAME))
     return tuple(_replayed(ours, path))
 
@@ -97,6 +100,8 @@ def _changes(moment: Moment, cwd: str) -> Iterator[_Change]:
             yield from _edited(moment, call, result, cwd)
     elif call.tool_kind is ToolKind.RUN:
         yield from _commanded(moment, call, cwd)
+    elif result is not None and (read := read_whole(call, result)) and is_solution(read[0]):
+        yield _Change(moment, _path(read[0], cwd), f"{call.tool}: {UNSEEN}", read=read[1])
 
 
 def _edited(moment: Moment, call: ToolCall, result: ToolResult, cwd: str) -> Iterator[_Change]:
@@ -187,27 +192,54 @@ def _path(path: str, cwd: str) -> str:
 
 
 def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
-    files = Files()
-    last: str | None = None
-    begun, held = False, 0
+    last: SolutionState | None = None
+    unknown, held = False, 0
+    for change, content in _contents(changes, path):
+        held += len(content or "")
+        kept = content if held <= HELD else None
+        if last is not None and unknown and change.read is not None:
+            # What nobody knew then is what is read now, before anything else is done to it.
+            last = replace(last, content=kept)
+        else:
+            if last is not None:
+                yield last
+            last = _state(change, kept)
+        unknown = content is None and all(edit.action != "delete" for edit in change.edits)
+    if last is not None:
+        yield last
+
+
+def _contents(changes: Iterator[_Change], path: str) -> Iterator[tuple[_Change, str | None]]:
+    """What a file held after each change; what finds it as it was is none, nor what only reads."""
+    files, begun = Files(), False
     for change in map(partial(_checked, files, path), changes):
-        if change.text == PUT_BACK and not begun:
-            continue
+        before = files.content(path)
         _apply(files, change, path)
         content = files.content(path)
-        if begun and content is not None and content == last:
+        if begun and content is not None and _is_same(before, change, content):
             continue
-        begun, last = True, content
-        held += len(content or "")
-        moment = change.moment
-        yield SolutionState(
-            anchor=moment.step.anchor,
-            at=moment.end,
-            elapsed=moment.elapsed,
-            content=content if held <= HELD else None,
-            text=change.text,
-            begun=_begun(moment),
-        )
+        begun = begun or (change.read is None and change.text != PUT_BACK)
+        if begun:
+            yield change, content
+
+
+def _is_same(before: str | None, change: _Change, content: str) -> bool:
+    """Whether a file holds what it held; whoever reads it is shown plain ends of lines."""
+    if before is not None and change.read is not None:
+        before = before.removeprefix("\ufeff").replace("\r\n", "\n")
+    return before == content
+
+
+def _state(change: _Change, content: str | None) -> SolutionState:
+    moment = change.moment
+    return SolutionState(
+        anchor=moment.step.anchor,
+        at=moment.end,
+        elapsed=moment.elapsed,
+        content=content,
+        text=change.text,
+        begun=_begun(moment),
+    )
 
 
 def _begun(moment: Moment) -> datetime | None:
@@ -229,6 +261,9 @@ def _checked(files: Files, path: str, change: _Change) -> _Change:
 
 
 def _apply(files: Files, change: _Change, path: str) -> None:
+    if change.read is not None:
+        files.apply(Edit(path, None, change.read))
+        return
     if change.before is not None:
         files.apply(Edit(path, None, change.before))
     before = files.content(path)

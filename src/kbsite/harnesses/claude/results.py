@@ -33,6 +33,7 @@ def result(row: Row, block: Mapping[str, object], rich: object) -> Iterator[Even
     """The result in a content block, with the CLI's own copy of it; and its unknown parts."""
     output, images = shown(block.get("content"))
     kept, is_error = mapping(rich), block.get("is_error", False)
+    recorded = _recorded(rich, output, images)
     yield row.event(
         ToolResult,
         call_id=text(block.get("tool_use_id")),
@@ -41,8 +42,9 @@ def result(row: Row, block: Mapping[str, object], rich: object) -> Iterator[Even
         exit_code=_exit_code(output, kept, failed=is_error is True),
         seconds=_seconds(kept),
         images=images,
-        recorded=_recorded(rich, output, images),
+        recorded=recorded,
         side_files=_side_files(output, kept),
+        whole_lines=0 if recorded else _whole_lines(mapping(kept.get("file"))),
     )
     for part in sequence(block.get("content")):
         kind = text(mapping(part).get("type"))
@@ -97,6 +99,13 @@ def _side_files(output: str, kept: Mapping[str, object]) -> tuple[str, ...]:
     if output.startswith(("<persisted-output>", "Command running in background")):
         named += [path.strip() for path in _SAVED.findall(output)]
     return tuple(dict.fromkeys(named))
+
+
+def _whole_lines(read: Mapping[str, object]) -> int:
+    """The lines of a file that was read from its first line to its last; 0 where it was not."""
+    lines, held = count(read.get("totalLines")), text(read.get("content"))
+    whole = read.get("startLine") == 1 and read.get("numLines") == lines
+    return lines if whole and lines == held.count("\n") + 1 else 0
 
 
 def _recorded(rich: object, output: str, images: tuple[Image, ...]) -> Mapping[str, object] | str:
