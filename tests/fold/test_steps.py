@@ -250,6 +250,19 @@ def test_elapsed_counts_from_the_first_moment_wherever_it_stands() -> None:
     assert folded(log.say()).first is None
 
 
+def test_no_seconds_count_from_a_moment_that_the_model_had_worked_before() -> None:
+    """As in streams of Claude Code 2.1.138 to 2.1.143, where results alone have times."""
+    log = Log()
+    answer = replace(log.result("c"), at=START + timedelta(seconds=3))
+    early, late = log.say(), log.say(at=9)
+    transcript = folded(early, log.call("c"), answer, late)
+    assert [step.elapsed for step in transcript.main.steps] == [None, None, None]
+    assert (transcript.late, transcript.first) == (True, START + timedelta(seconds=3))
+    # What a CLI makes up itself takes no time, and of no times at all none is late.
+    assert folded(early, late).main.steps[1].elapsed == 0
+    assert folded(log.call("d")).late is False
+
+
 def test_what_the_rows_tell_of_the_session() -> None:
     log = Log()
     events: list[Event] = [

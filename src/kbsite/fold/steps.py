@@ -34,6 +34,7 @@ from kbsite.model.event import (
     Scope,
     Session,
     Source,
+    Thought,
     TokenUse,
     ToolCall,
     ToolResult,
@@ -49,6 +50,10 @@ SYNTHETIC = "<synthetic>"
 
 MAX_DEPTH = 16
 """Sub-agents nested deeper than this are shown beside, not below, the call that started them."""
+
+
+_WORK = (ToolCall, Thought)
+"""What takes time, and is no answer that a CLI makes up itself."""
 
 
 class _Tree(Struct):
@@ -88,6 +93,7 @@ class Fold:
         self._ends = 0
         self._first: datetime | None = None
         self._last: datetime | None = None
+        self._late = False
         self._main_file: str | None = None
         self._anchors = self._by_name(int)
         self._repeats: dict[str, tuple[str, list[Event]]] = {}
@@ -105,7 +111,7 @@ class Fold:
             self._repeats[event.source.file] = event.child, []
             return
         self._kinds[event.kind] += 1
-        self._note_time(event.at)
+        self._note_time(event)
         self._finish = still_ended(self._finish, event)
         self._ends += self._finish is event
         match event:
@@ -144,8 +150,11 @@ class Fold:
         if model and model != SYNTHETIC:
             self._models.setdefault(model)
 
-    def _note_time(self, at: datetime | None) -> None:
-        if at is not None:
+    def _note_time(self, event: Event) -> None:
+        at = event.at
+        if at is None:
+            self._late = self._late or (self._first is None and isinstance(event, _WORK))
+        else:
             self._first = at if self._first is None else min(self._first, at)
             self._last = at if self._last is None else max(self._last, at)
 
@@ -282,6 +291,7 @@ class Fold:
             cost_usd=ledger.cost_usd,
             first=self._first,
             last=self._last,
+            late=self._late and self._first is not None,
             kinds=dict(self._kinds),
             unknown=dict(self._unknown),
             malformed=tuple(self._malformed),
@@ -323,4 +333,5 @@ class Fold:
                     if child not in tree.placed
                 )
             usage = tree.tokens.get((agent, str(number)), NOTHING)
-            yield number, draft.step(self._first, tuple(below), usage)
+            begun = None if self._late else self._first
+            yield number, draft.step(begun, tuple(below), usage)

@@ -41,6 +41,11 @@ OF_ANOTHER = (
     " transcript."
 )
 
+LATE = (
+    "The first time that the transcript tells is from after the model had begun: the run started"
+    " earlier than is said here, by how much is not told."
+)
+
 _NAMED = 3
 """Sessions that a note names; more are counted."""
 _FIRST = 1000
@@ -126,6 +131,7 @@ def _notes(shown: Transcript, beside: Beside, sessions: Sequence[str]) -> tuple[
         WITH_SOLUTION if beside.solution else ALONE,
         *several,
         *([OF_ANOTHER] if started else []),
+        *([LATE] if shown.late else []),
     )
 
 

@@ -154,6 +154,9 @@ class Transcript(Struct, frozen=True, kw_only=True):
     first: datetime | None
     last: datetime | None
     """Its first and last moment, by the clock that it began with."""
+    late: bool = False
+    """Whether the model had worked before the first of them, for a time that nothing tells: no
+    step has seconds then."""
     kinds: Mapping[str, int]
     """Number of events by kind."""
     unknown: Mapping[str, int]

@@ -77,7 +77,7 @@ class SnapshotPage(Struct):
 def snapshots_of(stored: StoredRun, told: Trajectory | None, shown: Transcript | None) -> Snapshots:
     """The snapshots of a run, those of its folder among them."""
     copies, left_out = recorded(stored)
-    start = shown.first if shown else None
+    start = shown.first if shown and not shown.late else None
     found = snapshots(told, copies, final(stored), start or stored.run.started)
     return Snapshots(found.held, found.places, tuple(left_out))
 

@@ -47,10 +47,11 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
 
 
 def _end(transcript: Transcript, run: Run) -> float | None:
-    recorded = size(run.clocked_seconds)
+    # An importer has only the transcript's moments, the first of which may be late.
+    recorded = size(run.elapsed_seconds if transcript.late else run.clocked_seconds)
     if recorded is not None:
         return recorded
-    if transcript.first is None or transcript.last is None:
+    if transcript.first is None or transcript.last is None or transcript.late:
         return None
     return (transcript.last - transcript.first).total_seconds()
 

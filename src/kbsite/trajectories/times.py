@@ -35,7 +35,7 @@ class Moment(Struct, frozen=True):
 
 def ended(transcript: Transcript, step: Step) -> float | None:
     """When a step ended, in seconds into the session; None where nothing tells."""
-    if step.elapsed is not None or step.result is None:
+    if step.elapsed is not None or step.result is None or transcript.late:
         return step.ended
     at, first = step.result.at, transcript.first
     return (at - first).total_seconds() + step.behind if at and first else None
