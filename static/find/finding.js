@@ -16,6 +16,8 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
   let hits = [];
   let hit = -1;
   let away = false; // whether the reader stands behind that hit, at none
+  let marked = null; // the hit that was gone to last
+  let left = null; // the step that the reader went to since then, by keys and links
   let searches = 0;
   let searching = false;
   let unread = 0; // parts that could not be had
@@ -91,12 +93,35 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
     found.textContent = "";
   }
 
+  // Which of all steps it is; -1 for none.
+  function orderOf(step) {
+    const at = step ? parts.all.findIndex(({ list }) => list?.contains(step)) : -1;
+    if (at < 0) return -1;
+    const before = parts.all.slice(0, at).reduce((sum, { items }) => sum + items, 0);
+    return before + [...parts.all[at].list.children].indexOf(step);
+  }
+
+  const lastAbove = (here) => hits.findLastIndex(({ order }) => order < here);
+
+  // Who goes to another step is at no hit there until he asks for one: next is the first from there.
+  function place() {
+    if (!left || !hits.length) return;
+    away = left.id !== marked?.anchor;
+    hit = away ? lastAbove(orderOf(left)) : hits.indexOf(marked);
+    tell();
+  }
+
+  places.revealed.push((step) => {
+    left = step;
+    if (!searching) place();
+  });
+
   // From an address that leads to a step the reader stays there, and goes on from it.
   async function search(from = "") {
     forget();
     const mine = searches;
     address.remember();
-    [hit, away] = [-1, Boolean(from)];
+    [hit, away, left, marked] = [-1, Boolean(from), null, null];
     CSS.highlights?.delete("found");
     tick(hits);
     if (!query.value) return;
@@ -116,7 +141,6 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
   async function collect(wanted, mine, from) {
     let order = 0;
     let going = null;
-    const orders = new Map();
     let told = performance.now();
     for (const part of parts.all) {
       // What is here already is searched before the rest is asked for.
@@ -132,7 +156,6 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
       if (mine !== searches) return;
       if (!counts) slow += 1;
       steps.forEach(({ anchor }, at) => {
-        if (from) orders.set(anchor, order);
         for (let nth = 0; nth < (counts?.[at] ?? 0); nth += 1) hits.push({ anchor, order, nth });
         order += 1;
       });
@@ -148,24 +171,26 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
     }
     searching = false;
     tick(hits);
-    if (from) await stay(from, orders, mine);
+    if (from) await stay(from, mine);
+    place();
     tell();
     await going;
   }
 
   // The hit is that of the step where the reader is; else the reader stands behind the last one above.
-  async function stay(anchor, orders, mine) {
+  async function stay(anchor, mine) {
     const step = (await parts.elementOf(anchor))?.closest("ol.steps > li");
     if (hit >= 0 || mine !== searches) return; // the reader went on meanwhile
-    const place = orders.get(step?.id) ?? -1;
-    const own = hits.findIndex(({ order }) => order === place);
+    const here = orderOf(step);
+    const own = hits.findIndex(({ order }) => order === here);
     away = own < 0;
-    hit = away ? hits.findLastIndex(({ order }) => order < place) : own;
+    hit = away ? lastAbove(here) : own;
     if (away) return;
     const nth = stoodAt(step.id);
-    if (hits[own + nth]?.order === place) hit += nth;
+    if (hits[own + nth]?.order === here) hit += nth;
+    marked = hits[hit];
     await texts.expand(step);
-    if (mine === searches) mark(step, hits[hit].nth, true);
+    if (mine === searches) mark(step, marked.nth, true);
   }
 
   // Which of the hits in his step the reader stood at before the page was loaded anew; the address
@@ -186,8 +211,8 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
   async function toHit(number) {
     if (!hits.length) return;
     hit = (number + hits.length) % hits.length;
-    away = false;
-    const { anchor, nth } = hits[hit];
+    [away, left, marked] = [false, null, hits[hit]];
+    const { anchor, nth } = marked;
     tell();
     const step = (await parts.elementOf(anchor))?.closest("ol.steps > li");
     if (!step) return;
@@ -260,6 +285,7 @@ kbsite.finding = ({ parts, places, address, keys, kept }, texts, tick) => {
   // What a reader looked for before this file was there.
   function catchUp() {
     if (query.value) search();
+    else address.remember();
   }
 
   return { catchUp };

@@ -12,6 +12,7 @@ kbsite.places = (parts) => {
   const tools = document.getElementById("tools");
   const said = document.getElementById("said");
   const going = []; // called when the reader is led somewhere
+  const revealed = []; // called with the step, where that is one that he or an address asks for
   let here = null;
   let pieces = []; // of the passage that he was led to
   let bared = null; // the part, left out by the filters, in which somebody stands
@@ -114,6 +115,7 @@ kbsite.places = (parts) => {
     unfold(element);
     const step = element.closest("ol.steps > li");
     stand(step);
+    for (const tell of step ? revealed : []) tell(step);
     for (const piece of pieces) piece.classList.remove("led");
     pieces = step && element.matches("mark") ? piecesOf(element, step) : [];
     for (const piece of pieces) piece.classList.add("led");
@@ -205,7 +207,7 @@ kbsite.places = (parts) => {
   }
 
   return {
-    SETTLED, going, setOut, edge, settle, settleAtEnd, stand, stay, unfold, reveal, goTo, topmost, standing, current,
+    SETTLED, going, revealed, setOut, edge, settle, settleAtEnd, stand, stay, unfold, reveal, goTo, topmost, standing, current,
     isInside, lookedAt, keep,
   };
 };

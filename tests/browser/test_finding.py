@@ -154,6 +154,35 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
     expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
 
 
+def test_the_count_tells_where_the_reader_is(open_run: Open) -> None:
+    """Who goes to another step stands at no hit, and goes on from there; back at it, at it again."""
+    page = open_run()
+    found, here = page.locator("#found"), page.locator(".steps > li.here")
+    find(page, "secret thought")
+    expect(found).to_have_text(f"1 of {ROUNDS}")
+    page.keyboard.press("Escape")
+    for _ in range(10):
+        page.keyboard.press("n")
+    expect(found).to_have_text(f"11 of {ROUNDS}")
+    expect(here).to_contain_text("secret thought 10")
+    page.keyboard.press("j")
+    expect(found).to_have_text(f"– of {ROUNDS}")
+    page.keyboard.press("k")
+    expect(found).to_have_text(f"11 of {ROUNDS}")
+    page.evaluate(f"location.hash = 'L{line_of(100)}'")
+    expect(here).to_have_id(f"L{line_of(100)}")
+    expect(found).to_have_text(f"– of {ROUNDS}")
+    page.keyboard.press("n")
+    expect(here).to_contain_text("secret thought 101")
+    expect(found).to_have_text(f"102 of {ROUNDS}")
+    page.keyboard.press("k")
+    expect(found).to_have_text(f"– of {ROUNDS}")
+    page.keyboard.press("p")
+
+    expect(found).to_have_text(f"101 of {ROUNDS}")
+    expect(here).to_contain_text("secret thought 100")
+
+
 def test_who_leaves_the_field_leaves_what_is_looked_for_in_it(open_run: Open) -> None:
     page = open_run()
     find(page, "secret thought")

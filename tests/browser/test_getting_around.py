@@ -519,6 +519,22 @@ def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
     assert len(held) == 2
 
 
+def test_how_to_find_is_kept_though_it_was_chosen_before_what_finds_was_there(
+    context_of: functools.partial[BrowserContext], run_address: str
+) -> None:
+    page = context_of().new_page()
+    held: list[Route] = []
+    page.route("**/find.js", lambda route, _: held.append(route))
+    page.goto(run_address)
+    page.locator("#case").check()
+    wait_until(page, lambda: len(held) == 1)
+    page.locator("#regex").check()
+    held[0].continue_()
+
+    address_holds(page, "case=1")
+    address_holds(page, "regex=1")
+
+
 def test_without_what_finds_a_link_to_lines_leads_to_their_step(
     context_of: functools.partial[BrowserContext], run_address: str
 ) -> None:
