@@ -155,7 +155,7 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
 
 
 def test_the_count_tells_where_the_reader_is(open_run: Open) -> None:
-    """Who goes to another step stands at no hit, and goes on from there; back at it, at it again."""
+    """Who goes to another step stands at no hit, and goes on from there."""
     page = open_run()
     found, here = page.locator("#found"), page.locator(".steps > li.here")
     find(page, "secret thought")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kbsite.fold.steps import Fold
+from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.claude import session
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.forks import together
@@ -321,6 +322,45 @@ def test_a_session_is_told_once_its_model_is_known() -> None:
 
     assert (told.model, told.effort, told.session_id) == ("scripted-1", "high", "s")
     assert (told.harness_version, told.cwd, told.source.line) == ("2.1.329", "/workspace", 2)
+
+
+def given(content: object, **more: Any) -> Ledger:
+    """The count of a log in which the model last got this."""
+    done = {"usage": used(5), "stop_reason": "tool_use"}
+    return ledger(
+        read(user("Go."), assistant(call("c1", "Bash"), message=done), user(content, **more))
+    )
+
+
+def test_a_log_that_ends_while_an_answer_is_awaited_does_not_count_all() -> None:
+    found = given([result("c1", "x")])
+    assert (found.total.output, found.lower_bound) == (5, True)
+    assert given("Go on.").lower_bound
+    assert ledger(read(user("Go."), user("[Request interrupted by user]"))).lower_bound
+    cut = read(user([result("c1", "x")]), '{"type": "assis')
+    assert (only(Malformed, cut).source.line, only(TokenUse, cut).source.line) == (2, 2)
+    assert only(Malformed, cut).source.part < only(TokenUse, cut).source.part
+
+
+def test_what_the_model_is_not_asked_has_no_answer_to_be_counted() -> None:
+    for content in ("<command-name>/exit</command-name>", "[Request interrupted by user]"):
+        assert not given(content).lower_bound
+    assert not given("Note.", isMeta=True).lower_bound
+    refused = assistant({"type": "text", "text": "API Error"}, isApiErrorMessage=True)
+    assert not ledger(read(user("Go."), refused)).lower_bound
+    done = {"usage": used(5), "stop_reason": "tool_use"}
+    stopped = user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+    asked = assistant(call("c1", "Bash"), message=done)
+    rejected = user([result("c1", "rejected", is_error=True)])
+    assert not ledger(read(asked, rejected, stopped)).lower_bound
+
+
+def test_the_total_of_a_log_leaves_out_a_request_that_was_still_awaited() -> None:
+    counted = cost_state({"m": {"inputTokens": 10, "outputTokens": 5}})
+    assert ledger(read(user("Go."), counted)).lower_bound
+    assert not ledger(read(user("Go."), assistant(), counted)).lower_bound
+    stopped = user("[Request interrupted by user]")
+    assert ledger(read(user("Go."), stopped, user("On."), assistant(), counted)).lower_bound
 
 
 def test_a_session_is_told_anew_when_its_model_changes() -> None:

@@ -81,7 +81,7 @@ def _in_the_models_place(row: Row, told: str) -> Notice | Message:
 
 def gave_up(row: Row) -> Iterator[Finish]:
     """The end of a turn, where the CLI put an error of the provider's in the model's place."""
-    if row.value.get("isApiErrorMessage") is True:
+    if row.value.get("isApiErrorMessage") is True and not row.agent:
         yield row.event(Finish, ok=False, reason=row.text("error") or "api_error")
 
 

@@ -150,6 +150,7 @@ def _of_workflow(
 
 def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read) -> Iterator[Event]:
     held: Row | None = None
+    row: Row | Malformed | None = None
     for row in rows(source_lines, file):
         if isinstance(row, Malformed):
             yield row
@@ -158,7 +159,7 @@ def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read)
             yield from read(held, state)
     if held and held.agent not in state.told and held.agent in state.facts:
         yield _session(held, state)
-    yield from state.queue.rest()
+    yield from chain(state.queue.rest(), state.requests.rest(row))
 
 
 def _row(held: Row, state: _State) -> Iterator[Event]:
@@ -177,11 +178,11 @@ def _row(held: Row, state: _State) -> Iterator[Event]:
 def _told(held: Row, state: _State) -> Iterator[Event]:
     match kind := held.text("type"):
         case "assistant":
+            state.requests.answered(held)
             yield from state.agents.noting(assistant(held))
-            if not held.agent:
-                yield from gave_up(held)
+            yield from gave_up(held)
         case "user":
-            yield from state.queue.passing(_user(held, state))
+            yield from chain(state.queue.passing(_user(held, state)), state.requests.asked(held))
         case "system":
             yield from state.hooks.told(held, system(held))
         case "attachment":
@@ -195,7 +196,8 @@ def _told(held: Row, state: _State) -> Iterator[Event]:
         case "api-request-shape":
             yield state.requests.prompt(held, state.prompts.get(held.agent, ""))
         case "cost-state":
-            yield from state.totals.of_row(state.member.own(held), held.text("sessionId"))
+            own, short = state.member.own(held), state.requests.short
+            yield from state.totals.of_row(own, held.text("sessionId"), short=short)
             yield held.trace(kind)
         case _ if kind in TITLES:
             yield state.titles.told(held, *TITLES[kind])
@@ -319,9 +321,7 @@ def _facts(held: Row, state: _State) -> Iterator[Session]:
 
 def _key(facts: _Facts) -> tuple[str, ...]:
     """Those facts for whose change a Session is given out anew."""
-    return (
-        facts.session_id, facts.model, facts.effort, facts.harness_version, facts.definitions,
-    )  # fmt: skip
+    return (facts.session_id, facts.model, facts.effort, facts.harness_version, facts.definitions)
 
 
 def _learned(known: _Facts, held: Row) -> _Facts:

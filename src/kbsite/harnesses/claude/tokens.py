@@ -77,8 +77,11 @@ class Totals(Struct):
     last: dict[str, Figures] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
 
-    def of_row(self, row: Row, session: str) -> Iterator[TokenUse]:
-        """The total that a final row states: by model, sub-agents included, else in one sum."""
+    def of_row(self, row: Row, session: str, *, short: bool = False) -> Iterator[TokenUse]:
+        """The total that a final row states: by model, sub-agents included, else in one sum.
+
+        It is `short` of a request that was never answered.
+        """
         models = mapping(row.value.get("modelUsage"))
         counted = total(usage(each) for each in models.values())
         if not counted.known:
@@ -94,6 +97,7 @@ class Totals(Struct):
             message_id=self._run(session, row.value),
             model=next(iter(models)) if len(models) == 1 else "",
             cost_usd=_cost(row.value, models),
+            lower_bound=short,
         )
 
     def _run(self, session: str, value: Mapping[str, object]) -> str:
