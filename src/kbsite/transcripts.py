@@ -153,7 +153,7 @@ def transcript(
     if whole.finish and (whole.finish.ok is not False or whole.finish.text):
         return whole
     # Of a failure the CLI's stdout tells more than its log, where that tells of it at all.
-    return replace(whole, finish=_finish(harness, files) or whole.finish)
+    return _ended(whole, *_told_beside(harness, files))
 
 
 def tokens(harness: str, files: Sequence[Stored], most: int) -> Usage | None:
@@ -204,15 +204,32 @@ def _rows(file: Stored) -> int:
     return ends * file.size // (_SAMPLES * _SAMPLE)
 
 
-def _finish(harness: str, files: Sequence[Stored]) -> Finish | None:
-    """How the session ended, as a format that is not shown tells it: only some say so."""
+def _told_beside(harness: str, files: Sequence[Stored]) -> tuple[Finish | None, Ledger]:
+    """How the session ended, as a format that is not shown tells it, and what it counts."""
     kept = list(_held(harness, files))
     for form, held in kept:
         if form is kept[0][0]:
             continue
         end: Finish | None = None
+        ledger = Ledger()
         for event in events(form, held):
             end = still_ended(end, event)
+            ledger.take(event)
         if end is not None:
-            return end
-    return None
+            return end, ledger
+    return None, Ledger()
+
+
+def _ended(whole: Transcript, end: Finish | None, beside: Ledger) -> Transcript:
+    """A transcript with an end that only another format tells.
+
+    Where its provider refused the last request, and the CLI's own total is what was counted, the
+    request that no row answers is that one, which cost nothing.
+    """
+    whole = replace(whole, finish=end or whole.finish)
+    told = beside.told
+    same = (told.sent, told.output) == (whole.usage.sent or 0, whole.usage.output or 0)
+    if end is None or not end.refused or not same or beside.lower_bound:
+        return whole
+    usage = whole.usage if whole.usage.known else told
+    return replace(whole, usage=usage, lower_bound=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from kbsite.model.event import (
     Trace,
     Unknown,
 )
+from kbsite.store.files import contents
+from kbsite.transcripts import transcript
 from tests.harnesses.gemini_rows import (
     AT,
     BESIDE_CAPTURES,
@@ -159,6 +163,26 @@ def test_an_answer_that_an_error_broke_off_is_not_in_the_total() -> None:
     assert ledger(printed(init(), piece("cut in the mid"), error)).lower_bound
     assert not ledger(printed(init(), piece("I look."), asked, error)).lower_bound
     assert not ledger(printed(init(), piece("Done."), ended())).lower_bound
+
+
+@pytest.mark.parametrize(
+    ("message", "less"), [("", False), ("[API Error: terminated]", True), ("cancelled", True)]
+)
+def test_a_log_counts_all_where_its_last_request_was_refused(
+    tmp_path: Path, message: str, less: bool
+) -> None:
+    """The log alone has the prompt and nothing behind it, refused or broken off."""
+    folder = tmp_path / "transcript"
+    shutil.copytree(Path(__file__).parent / "captures/gemini/e401", folder)
+    printed = folder / "stdout.jsonl"
+    *rows, last = map(json.loads, printed.read_text().splitlines())
+    last["error"]["message"] = message or last["error"]["message"]
+    printed.write_text("".join(json.dumps(row) + "\n" for row in (*rows, last)))
+    shown = transcript("gemini", contents(folder)[0])
+
+    assert shown is not None
+    assert shown.format == "gemini-chat"
+    assert (shown.lower_bound, shown.usage.known) == (less, not less)
 
 
 def test_the_totals_of_two_sessions_in_a_file_are_added_up() -> None:

@@ -513,6 +513,24 @@ def test_a_call_whose_arguments_the_model_wrote_wrongly_stays_one() -> None:
     assert not ledger(events).lower_bound
 
 
+def retry(attempt: int, **more: Any) -> dict[str, Any]:
+    return wired("StepRetry", n=2, next_attempt=attempt, max_attempts=3, **more)
+
+
+@pytest.mark.parametrize(
+    ("ends", "less"),
+    [([retry(2, status_code=500), retry(3, status_code=500)], False),
+     ([retry(2, status_code=500)], True), ([retry(2), retry(3)], True),
+     ([retry(3, status_code=500), wired("ContentPart", type="text", text="Half")], True)],
+)  # fmt: skip
+def test_a_request_that_its_provider_refused_each_time_cost_nothing(
+    ends: list[dict[str, Any]], less: bool
+) -> None:
+    rows = [wired("StepBegin", n=1), spent(10, 1), wired("StepBegin", n=2), *ends]
+    for last in (wired("StepInterrupted"), wired("TurnEnd")):
+        assert ledger(read(SESSION, written(*rows, last))).lower_bound is less
+
+
 @pytest.mark.parametrize(
     ("ends", "less"),
     [([spent(5, 1), wired("TurnEnd")], False), ([wired("StepInterrupted"), wired("TurnEnd")], True),

@@ -263,6 +263,8 @@ class Finish(Event, frozen=True, kw_only=True):
     """The CLI's own word: end_turn, api_error, aborted."""
     text: str = ""
     """The final answer or the error, where the row repeats it."""
+    refused: bool = False
+    """Whether the CLI says that its provider refused the last request, which cost nothing then."""
     seconds: float | None = None
     turns: int | None = None
     raw: str = ""

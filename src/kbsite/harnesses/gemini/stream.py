@@ -27,6 +27,10 @@ from kbsite.model.event import (
 from kbsite.model.usage import Usage
 
 _ROLES = {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "user": Role.USER}
+_REFUSED = "[API Error: "
+_DROPPED = "terminated]"
+"""How the CLI tells that its provider answered with an error, and what stands there instead where
+the connection was lost."""
 _PIECES = 20_000
 _CHARS = 4_000_000
 """A message is not held back beyond this many pieces and characters."""
@@ -132,13 +136,16 @@ class _Reader(Struct):
             yield held.event(
                 TokenUse, usage=used, scope=Scope.RUN, message_id=counted, lower_bound=broken
             )
-        status = text(held.value.get("status"))
+        status, error = (
+            text(held.value.get("status")), text(mapping(held.value.get("error")).get("message")),
+        )  # fmt: skip
         milliseconds = count(told.get("duration_ms"))
         yield held.event(
             Finish,
             ok=status == "success" if status else None,
             reason=status,
-            text=text(mapping(held.value.get("error")).get("message")),
+            text=error,
+            refused=error.startswith(_REFUSED) and not self.saying and _DROPPED not in error,
             seconds=None if milliseconds is None else milliseconds / 1000,
             raw=held.raw,
         )

@@ -105,8 +105,9 @@ class _Reader(Struct):
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The agents and calls that started commands in the background, by what those are called."""
     copies: Copies = field(default_factory=Copies)
-    uncounted: dict[str, Row] = field(default_factory=dict)
-    """Where the steps of agents began whose answers nothing has counted yet."""
+    uncounted: dict[str, Row | None] = field(default_factory=dict)
+    """Where the steps of agents began whose answers nothing has counted yet; None where the last
+    request that could be made was refused, as those before it, which costs nothing."""
 
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
         begun = not self.agent
@@ -206,6 +207,8 @@ class _Reader(Struct):
         )
 
     def part(self, row: Row, payload: Payload) -> Iterator[Event]:
+        if row.agent in self.uncounted:
+            self.uncounted[row.agent] = row
         return content.answered(row, payload)
 
     def call(self, row: Row, payload: Payload) -> Iterator[Event]:
@@ -259,6 +262,8 @@ class _Reader(Struct):
         error = [text(payload.get("error_type")), text(payload.get("status_code"))]
         attempts = (payload.get("next_attempt"), payload.get("max_attempts"))
         wait = number(payload.get("wait_s"))
+        if count(payload.get("status_code")) and attempts[0] == attempts[1]:
+            self.uncounted[row.agent] = None
         yield retried(row, " ".join(filter(None, error)), attempts, wait)
 
     def compaction(self, row: Row, _: Payload) -> Iterator[Event]:
