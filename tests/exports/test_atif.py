@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from kbsite.exports.atif import NOTHING, _Names, linked, trajectory
 from kbsite.model.board import Attempt
@@ -210,6 +210,12 @@ def test_calls_with_one_id_or_none_are_told_apart() -> None:
     ids = [call["tool_call_id"] for call in step["tool_calls"]]
     assert ids[:2] == ["a", "a~2"]
     assert len(set(ids)) == 3
+
+
+def test_what_the_cli_tells_of_a_call_is_no_argument_of_it() -> None:
+    (step,) = steps(replace(Log().call("a"), described="in /w"))
+
+    assert step["tool_calls"][0]["extra"] == {"description": "in /w"}
 
 
 def test_arguments_that_are_no_object_are_an_input() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from kbsite.exports.markdown import page
 from kbsite.exports.markdown.excerpts import Bound, Left, excerpt
@@ -163,6 +163,10 @@ def test_how_long_a_call_took_is_told_without_an_exponent() -> None:
 
     assert "Result, 1805 s:" in text
     assert "Result, 0.00002 s:" in text
+
+
+def test_what_the_cli_tells_of_a_call_stands_below_its_arguments() -> None:
+    assert "in /w" in written(replace(Log().call("a"), described="in /w"))
 
 
 def test_how_a_call_ended_is_told() -> None:

@@ -64,6 +64,31 @@ def test_the_session_log_comes_before_what_is_printed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ({"description": "echo one [current working directory /w] (Say it.)",
+          "args": {"command": "echo one", "description": "Say it."}},
+         "[current working directory /w]"),
+        ({"description": "echo one"}, ""),
+        ({"name": "write_file", "args": {"file_path": "/w/a.py", "content": "x"},
+          "description": "Writing to a.py"}, ""),
+        ({"name": "list_directory", "args": {"dir_path": "."}, "description": "."}, ""),
+        ({"name": "get_node", "args": {"name": "a"}, "description": "Get a node."}, "Get a node."),
+    ],
+)  # fmt: skip
+def test_what_a_call_is_described_as_is_told_where_its_arguments_do_not_say_it(
+    held: dict[str, Any], told: str
+) -> None:
+    assert one(ToolCall, chat(gemini(toolCalls=[called(**held)]))).described == told
+
+
+def test_what_each_call_of_a_tool_is_described_as_is_told_once() -> None:
+    calls = [called(name, name="get_node", description="Get a node.") for name in ("c1", "c2")]
+    found = of(ToolCall, chat(gemini(toolCalls=calls)))
+    assert [call.described for call in found] == ["Get a node.", ""]
+
+
+@pytest.mark.parametrize(
     ("name", "is_log"),
     [
         (FILE, True),

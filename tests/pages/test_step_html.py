@@ -385,6 +385,14 @@ def test_a_few_short_arguments_stand_in_a_line() -> None:
     assert "<summary>arguments" not in html
 
 
+def test_what_a_cli_tells_of_a_call_beside_its_arguments_is_shown() -> None:
+    line, several = shown([call(1, described="<b> in /w"), call(2, described="Runs it.\nOr not.")])
+
+    assert "<p class=dim>&lt;b> in /w" in line
+    assert "Runs it.\nOr not." in text(several)
+    assert "<summary>description, 2 lines" in several
+
+
 def test_arguments_of_several_lines_are_shown_as_they_were_written_behind_their_names() -> None:
     prompt = 'Look at "a".\n<b>Then</b> tell.'
     given = {"kind": "explore" * 50, "prompt": prompt, "<i>": "x\ny", "of": "\n"}

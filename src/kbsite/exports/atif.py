@@ -355,6 +355,9 @@ def _call(call: ToolCall, call_id: str) -> Json:
         "function_name": call.tool,
         "arguments": {"input": given} if isinstance(given, str) else plain(dict(given)),
     }
-    if isinstance(given, str):
-        asked["extra"] = {"arguments": "text"}
+    extra = {"arguments": "text"} if isinstance(given, str) else {}
+    if call.described:
+        extra["description"] = call.described
+    if extra:
+        asked["extra"] = extra
     return asked

@@ -166,6 +166,8 @@ class ToolCall(Event, frozen=True, kw_only=True):
     """The arguments as an object; as text where they are text, or JSON that does not parse."""
     summary: str = ""
     """One line: the command, the path, the query."""
+    described: str = ""
+    """What the CLI tells of it beyond its arguments, and beyond what it told of the tool before."""
     edits: tuple[Edit, ...] = ()
 
 

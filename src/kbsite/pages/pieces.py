@@ -94,6 +94,13 @@ def named(name: str, text: str, anchor: str, reading: Reading) -> str:
     return _behind(name, text, long(text, anchor, reading))
 
 
+def described(text: str, anchor: str, reading: Reading) -> str:
+    """What a CLI tells of a call: a line as it stands, a longer text folded."""
+    if "\n" in text:
+        return named("description", text, anchor, reading)
+    return f"<p class=dim>{texts.inner(text)}\n"
+
+
 def plan(name: str, text: str, anchor: str, reading: Reading) -> str:
     """A plan that a model wrote, as Markdown, behind the name that its call has for it."""
     return _behind(name, text, prose(text, anchor, reading), unfolded=_is_short(text))

@@ -138,6 +138,8 @@ def _call(step: Step, reading: Reading) -> Iterator[str]:
     if command:
         yield pieces.long(command, step.anchor, reading)
     yield arguments(step, reading)
+    if call.described:
+        yield pieces.described(call.described, step.anchor, reading)
     if step.result is None:
         return
     held, took = step.result, slow_seconds(step)

@@ -68,6 +68,7 @@ def _body(step: Step, left: Left) -> Iterator[str]:
         case ToolCall():
             yield f"call of {code(event.tool)}"
             yield from _block(_asked(event), TEXT, left)
+            yield from _block(event.described, TEXT, left)
             yield from _result(step.result, left)
         case ToolResult():
             yield f"result of a call that is not there{aside(event.call_id)}"

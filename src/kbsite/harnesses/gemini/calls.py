@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -62,6 +63,22 @@ def call(row: Row, tool: str, given: object, call_id: str) -> ToolCall:
     if held.get("allow_multiple") is True or several:
         return replace(asked, edits=tuple(replace(edit, every=True) for edit in asked.edits))
     return asked
+
+
+def description(asked: ToolCall, held: Mapping[str, object]) -> str:
+    """What the log tells of a call, without what its arguments tell; empty where that is all.
+
+    Of a tool that is not the CLI's own, and in older versions of any, it is what the model is told
+    of the tool.
+    """
+    said, given = text(held.get("description")).strip(), mapping(asked.arguments)
+    if asked.tool != _SHELL:
+        subject = posixpath.basename(asked.summary.rstrip("/"))
+        about = said in given.values() or (subject and subject in said)
+        return "" if asked.tool in KINDS and about else said
+    for known in (text(given.get("command")), f"({text(given.get('description'))})"):
+        said = said.replace(known, "", 1).strip()
+    return said
 
 
 def started(row: Row, held: Mapping[str, object]) -> Iterator[Event]:

@@ -17,7 +17,7 @@ from itertools import chain
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.gemini.calls import answered, call, ended, result, started
+from kbsite.harnesses.gemini.calls import answered, call, description, ended, result, started
 from kbsite.harnesses.google_parts import Answer, Speech, part_events, parts, picture, tokens
 from kbsite.harnesses.lines import Line, dump, mapping, records, sequence, text, timestamp
 from kbsite.harnesses.rows import Place, Row, documents, rows
@@ -33,6 +33,7 @@ from kbsite.model.event import (
     Source,
     Thought,
     TokenUse,
+    ToolCall,
     Topic,
     Trace,
 )
@@ -125,6 +126,8 @@ class _Reader(Struct):
     """The calls that were given out, by id: the digest of the result, None without one."""
     pictures: set[Image | None] = field(default_factory=set)
     """The pictures that results showed."""
+    described: dict[str, str] = field(default_factory=dict)
+    """What calls were last described as, by tool."""
     session: str = ""
     owed: Row | None = None
     """What the model was asked and has not answered yet."""
@@ -273,6 +276,14 @@ class _Reader(Struct):
             yield from part_events(row, said, speech, lambda told: self._answer(row, told))
         yield from self._calls(row)
 
+    def _described(self, asked: ToolCall, held: Mapping[str, object]) -> ToolCall:
+        """A call with what the log tells of it, if that is not what it told of the tool last."""
+        said = description(asked, held)
+        if not said or self.described.get(asked.tool) == said:
+            return asked
+        self.described[asked.tool] = said
+        return replace(asked, described=said)
+
     def _calls(self, row: Row) -> Iterator[Event]:
         listed = [mapping(held) for held in sequence(row.value.get("toolCalls"))]
         asked = (
@@ -281,7 +292,9 @@ class _Reader(Struct):
         for held in chain(listed, filter(None, asked)):
             call_id = text(held.get("id"))
             if call_id not in self.calls or not call_id:
-                yield call(row, text(held.get("name")), held.get("args"), call_id)
+                yield self._described(
+                    call(row, text(held.get("name")), held.get("args"), call_id), held
+                )
                 yield from started(row, held)
                 self.calls[call_id] = None
             if not ended(held):
