@@ -21,7 +21,6 @@ from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested, spares
 from kbsite.store.alone import alone, still_alone
-from kbsite.store.config_keys import unknown_keys
 from kbsite.store.first_look import FirstLook
 from kbsite.store.inputs import Input, MostBytes, changed, changes, inputs
 from kbsite.store.rested import Rested
@@ -225,7 +224,10 @@ def _meanwhile(
     try:
         now = Standing(
             program=dict(program(before.program, heard).files),
-            settings=digest(settings, *denied_of(settings), feeds.installed()),
+            # What stands does not hang on keys that mean nothing.
+            settings=digest(
+                structs.replace(settings, unknown=()), *denied_of(settings), feeds.installed()
+            ),
         )
         if shared:
             shared.join()
@@ -310,8 +312,7 @@ def _refuse_lost(runs: Path, before: Iterable[str]) -> None:
 
 
 def _built(settings: Settings, standing: Standing, work: Work) -> Built:
-    # What stands does not hang on keys that mean nothing: they are looked for each time.
-    unmet = (*unknown_keys(settings.path), *standing.unmet)
+    unmet = (*settings.unknown, *standing.unmet)
     found, hidden = standing.findings, standing.hidden
     return Built(settings.out, standing.pages, found, work, unmet, hidden)
 

@@ -23,7 +23,6 @@ from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import is_reserved, lookout_of, read
 from kbsite.redaction.titles import KNOWN
-from kbsite.store.config_keys import config_key_remarks
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.run_folders import RUN
 from kbsite.store.runs import read_floors
@@ -67,8 +66,6 @@ def _run_folders(settings: Settings) -> list[list[Path]]:
 def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]]) -> list[Finding]:
     remarks = Remarks(settings.path)
     config = settings.config
-    if settings.path.is_file():
-        config_key_remarks(settings.path, remarks.warn)
     if not settings.runs.is_dir():
         remarks.error("runs", settings.no_runs)
     if not settings.problems.is_dir():
@@ -89,7 +86,7 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
         _deck_remarks(remarks, key, board, there, held)
         _hardware_remark(remarks, f"{key}.hardware", board.hardware, there, [*held, *every])
     _title_remarks(remarks, config.boards)
-    return remarks.findings()
+    return [*settings.unknown, *remarks.findings()]
 
 
 def _out_remarks(remarks: Remarks, settings: Settings) -> None:

@@ -15,12 +15,20 @@ from msgspec.structs import replace
 
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
+from kbsite.model.finding import Finding
 from kbsite.model.price import PriceTable
 from kbsite.regular import LIMIT_BYTES, is_systems, read_regular
+from kbsite.store.config_keys import unknown_keys
 from kbsite.store.locations import Location, place
-from kbsite.store.parsing import InvalidFileError, invalid, read_text
+from kbsite.store.parsing import (
+    LIMIT_YAML_BYTES,
+    InvalidFileError,
+    invalid,
+    read_text,
+    yaml_data,
+)
 from kbsite.store.prices import PRICES, read_prices
-from kbsite.store.records import lines_of, yaml_record
+from kbsite.store.records import lines_of, record, yaml_record
 from kbsite.user_cache import cache_folder
 
 if TYPE_CHECKING:
@@ -48,6 +56,8 @@ class Settings(Struct, frozen=True):
     """The bucket that the runs are in; `runs` is their copy on this machine then."""
     out_at: Location | None = None
     """The bucket that the site is published to; `out` is where it is built then."""
+    unknown: tuple[Finding, ...] = ()
+    """What is told of its keys that nobody knows."""
 
     @property
     def input_folders(self) -> dict[str, Path]:
@@ -88,7 +98,9 @@ def config_path(start: Path) -> Path:
 
 def read_settings(path: Path) -> Settings:
     """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
-    config = yaml_record(path, Config)
+    text = read_text(path, LIMIT_YAML_BYTES).removeprefix("\ufeff")
+    data = yaml_data(path, text)
+    config = record(data, Config, path, text)
     for found in (_unfit, _misplaced):
         if wrongs := [error for one in found(path, config) for error in one.errors]:
             raise InvalidFileError(wrongs)
@@ -101,6 +113,7 @@ def read_settings(path: Path) -> Settings:
         path=path,
         prices=_prices(config, path),
         hardware=_hardware(config, path),
+        unknown=unknown_keys(data, path, text),
     )
     runs, out = place(config.runs), place(config.out)
     return moved(
