@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbsite.model.event import AgentStart, Edit, Event, Message, Role, Source, ToolKind, Topic
+from kbsite.model.event import (
+    AgentStart,
+    Edit,
+    Event,
+    Message,
+    Role,
+    Source,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+    Topic,
+)
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Step, Transcript
 from tests.fold.making import START, folded
@@ -109,6 +120,40 @@ def test_what_goes_on_beside_others_sets_no_clock_back() -> None:
     for one in (work, beside):
         assert not any(step.behind for step in one.transcript.main.steps)
         assert one.transcript.main.steps[-1].ended == one.transcript.main.steps[-1].elapsed
+
+
+def said(line: int, at: float) -> Message:
+    """What a model said, in a line of a session's file."""
+    when = START + timedelta(seconds=at)
+    return Message(source=Source("s.jsonl", line), at=when, role=Role.ASSISTANT, text="hm")
+
+
+def behind(*events: Event) -> list[float]:
+    return [step.behind for step in folded(*events).main.steps]
+
+
+def test_a_row_that_is_written_late_sets_no_clock_back() -> None:
+    assert behind(said(1, 1), said(2, 100), said(3, 20), said(4, 101)) == [0] * 4
+
+
+def test_what_one_row_tells_happened_side_by_side() -> None:
+    assert behind(said(1, 1), said(2, 100), said(2, 10), said(2, 12), said(3, 101)) == [0] * 5
+
+
+def test_of_leaps_within_each_other_that_one_is_taken_back_which_was_as_large() -> None:
+    told = behind(*(said(n, at) for n, at in enumerate([1, 1001, 1002, 1102, 102, 103], 1)))
+
+    assert told == [0, -1000, -1000, -1000, 0, 0]
+
+
+def test_a_result_of_long_ago_hides_no_clock_that_was_set_back() -> None:
+    call = ToolCall(source=Source("s.jsonl", 1), at=START, call_id="c", tool="Bash",
+                    tool_kind=ToolKind.RUN, arguments={})  # fmt: skip
+    late = ToolResult(
+        source=Source("s.jsonl", 3), at=START + timedelta(seconds=5), call_id="c", output=""
+    )
+
+    assert behind(call, said(2, 100), late, said(4, 20), said(5, 21)) == [0, 0, 80, 80]
 
 
 YEARS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
