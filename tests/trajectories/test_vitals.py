@@ -214,7 +214,7 @@ def test_sub_agents_calls_are_slow_too_but_their_time_is_not_the_main_agents() -
 
 def test_context_sizes_and_compactions_stand_in_their_order() -> None:
     work = Work().say().use(10, 1, "a").say().use(20, 1, "b").notice(Topic.COMPACTION)
-    found = signs(work.say().use(5, 1, "c").notice(Topic.COMPACTION))
+    found = signs(work.say().use(5, 1, "c").notice(Topic.COMPACTION).notice(Topic.RETRY))
     assert [(size.anchor, size.sent) for size in found.context] == [
         ("L2", 10), ("L4", 20), ("L7", 5)
     ]  # fmt: skip
