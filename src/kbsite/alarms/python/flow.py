@@ -14,11 +14,9 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from kbsite.alarms.python.flow_calls import Calls
-from kbsite.alarms.python.flow_memory import NOTHING, Frame, Happened, Memory, Value, is_tensor
+from kbsite.alarms.python.flow_memory import NOTHING, Frame, Happened, Memory, Value
 from kbsite.alarms.python.flow_tests import Decisions
-from kbsite.alarms.python.kernels import neutral
-from kbsite.alarms.python.ops import FAMILY, op
+from kbsite.alarms.python.flow_values import Values
 from kbsite.alarms.python.reading import Reading
 from kbsite.alarms.python.scopes import Function, Parameter, class_of
 
@@ -30,17 +28,6 @@ DEEPEST: Final = 6
 
 NESTED: Final = 80
 """Expressions and blocks within each other that are followed."""
-
-_META: Final = frozenset(
-    """shape dtype device ndim is_cuda requires_grad layout itemsize nbytes names is_contiguous
-    element_size size stride numel dim nelement storage_offset get_device is_floating_point
-    training __len__ ndimension""".split()  # noqa: SIM905
-)
-_MAGNITUDES: Final = frozenset(
-    ("abs", "norm", "std", "var", "mean", "isfinite", "isinf", "isnan", "amax", "amin", "absolute",
-     "aminmax", "std_mean", "var_mean", "vector_norm")
-)  # fmt: skip
-_IDENTITY: Final = frozenset(("_version", "data_ptr", "untyped_storage", "storage", "_cdata"))
 
 
 class Flow(Memory):
@@ -56,7 +43,7 @@ class Flow(Memory):
         """Branches and loops that the function is called in."""
         self._depth = 0
         self._within = 0
-        self._calls = Calls(self)
+        self._values = Values(self)
         self._decisions = Decisions(self)
         # They know it in turn.
         reading.evidence.ends.append(vars(self).clear)
@@ -118,7 +105,7 @@ class Flow(Memory):
     def _block(self, node: ast.stmt, frame: Frame) -> bool:
         match node:
             case ast.For() | ast.AsyncFor():
-                self._through(node.target, node.iter, frame)
+                self.through(node.target, node.iter, frame)
                 return self._loop(node.body, frame)
             case ast.While():
                 self.done.tests.append((node.test, self.data(self.value(node.test, frame))))
@@ -139,7 +126,7 @@ class Flow(Memory):
                 return False
         return False
 
-    def _through(self, target: ast.expr, source: ast.expr, frame: Frame) -> None:
+    def through(self, target: ast.expr, source: ast.expr, frame: Frame) -> None:
         """Bind what a loop goes through: of `zip` and `enumerate`, each part by itself."""
         zipped = isinstance(source, ast.Call) and isinstance(target, ast.Tuple)
         called = self.reading.names.origin(source.func) if isinstance(source, ast.Call) else ""
@@ -168,9 +155,7 @@ class Flow(Memory):
         return False
 
     def _branch(self, node: ast.If, frame: Frame) -> bool:
-        value = self.data(self.value(node.test, frame))
-        self.done.tests.append((node.test, value))
-        side = self._decisions.side(node.test, frame) if self.kept else 0
+        side = self.side(node.test, frame)
         if side:
             return self.body(node.body if side > 0 else node.orelse, frame)
         self.branches += 1
@@ -183,6 +168,11 @@ class Flow(Memory):
         if not first:
             _merge(frame.values, after) if not second else frame.values.update(after)
         return first and second
+
+    def side(self, test: ast.expr, frame: Frame) -> int:
+        """Follow a test; 1 or -1 for the side that is taken, 0 where it may be either."""
+        self.done.tests.append((test, self.data(self.value(test, frame))))
+        return self._decisions.side(test, frame) if self.kept else 0
 
     def _augmented(self, node: ast.AugAssign, frame: Frame) -> None:
         before, more = self.value(node.target, frame), self.value(node.value, frame)
@@ -251,120 +241,9 @@ class Flow(Memory):
         if self._steps > STEPS or self._within > NESTED:
             return NOTHING
         self._within += 1
-        found = self._followed(node, frame)
+        found = self._values.of(node, frame)
         self._within -= 1
         return found
-
-    def _followed(self, node: ast.expr, frame: Frame) -> Value:
-        match node:
-            case ast.Constant():
-                return NOTHING
-            case ast.Name():
-                return self._name(node, frame)
-            case ast.Attribute():
-                return self._attribute(node, frame)
-            case ast.Call():
-                return self._calls.value(node, frame)
-            case ast.Subscript():
-                return self._item(node, frame)
-            case ast.BinOp():
-                return self._operation(node, frame)
-            case ast.IfExp():
-                return self._chosen(node, frame)
-            case ast.NamedExpr():
-                value = self.value(node.value, frame)
-                self.bind(node.target, node.value, value, frame)
-                return value
-            case ast.Lambda() | ast.JoinedStr():
-                return NOTHING
-            case ast.List() | ast.Dict() | ast.Set():
-                here, parts = self.place(node), self._parts(node, frame)
-                self.write(here, self.data(parts), node)
-                return here | parts
-            case _:
-                return self._parts(node, frame)
-
-    def _parts(self, node: ast.expr, frame: Frame) -> Value:
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-            for loop in node.generators:
-                self._through(loop.target, loop.iter, frame)
-            elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-            return NOTHING.union(*(self.value(part, frame) for part in elements))
-        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        values = [self.value(part, frame) for part in parts]
-        if isinstance(node, ast.Compare | ast.UnaryOp):
-            found = self.data(*values)
-            if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
-                found |= {"choice"}
-            return found | {"op"} if is_tensor(found) else found
-        return NOTHING.union(*values)
-
-    def _name(self, node: ast.Name, frame: Frame) -> Value:
-        at: Frame | None = frame
-        while at is not None:
-            if node.id in at.values:
-                return at.values[node.id]
-            at = at.outer
-        place = self.lasting(node, frame)
-        return NOTHING if place is None else self.held(place)
-
-    def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
-        if node.attr in _META:
-            return frozenset(("meta",))
-        if node.attr in _IDENTITY:
-            return frozenset(("id",))
-        place = self.lasting(node, frame)
-        if isinstance(node.value, ast.Name):
-            scope = self.reading.module.scopes[frame.function]
-            mine = class_of(node.value.id, scope)
-            if place is not None and mine is not None:
-                got = self._got(self.reading.names.method(mine, node.attr))
-                return self.held(place) if got is None else got
-        if place is not None and (place in self.kept or place in self.done.stored):
-            return self.held(place)
-        return self.value(node.value, frame)
-
-    def _got(self, method: Function | None) -> Value | None:
-        """What a property gives; None of what is none."""
-        made = () if method is None else method.decorator_list
-        origins = {self.reading.names.origin(part) for part in made}
-        if method is None or not origins & {"builtins.property", "functools.cached_property"}:
-            return None
-        place = f"{method.name}()"
-        if place in self.kept:
-            return self.state(place)
-        given = self.enter(method, {}, Frame(method))
-        if "functools.cached_property" in origins:
-            self.store(place, given, method)
-        return given
-
-    def _item(self, node: ast.Subscript, frame: Frame) -> Value:
-        place = self.lasting(node, frame)
-        if place is not None:
-            return self.held(place)
-        owner, key = self.value(node.value, frame), self.value(node.slice, frame)
-        if any(label.startswith("state:") for label in owner):
-            self.done.keyed.append((node, self.data(key)))
-        elif any(label.startswith("state:") for label in key):
-            return self.made("op", owner, key)  # gathered by what an earlier call left
-        return owner | self.data(key) if "choice" in key else owner
-
-    def _operation(self, node: ast.BinOp, frame: Frame) -> Value:
-        left, right = self.value(node.left, frame), self.value(node.right, frame)
-        if neutral(node) is not None:
-            return left | right
-        if isinstance(node.op, ast.MatMult):
-            return self.made("lib:matmul", left, right)
-        found = self.data(left, right)
-        return found | {"op"} if is_tensor(found) else found
-
-    def _chosen(self, node: ast.IfExp, frame: Frame) -> Value:
-        value = self.data(self.value(node.test, frame))
-        self.done.tests.append((node.test, value))
-        side = self._decisions.side(node.test, frame) if self.kept else 0
-        if side:
-            return self.value(node.body if side > 0 else node.orelse, frame)
-        return self.value(node.body, frame) | self.value(node.orelse, frame)
 
     def enter(self, function: Function, given: Mapping[str, Value], frame: Frame) -> Value:
         """Follow a call of a function of the source; gives what it gives back."""
@@ -383,16 +262,6 @@ class Flow(Memory):
 
     def _stands_in(self, function: Function, frame: Frame) -> bool:
         return self.reading.module.scope(function).node is frame.function
-
-    def operation(self, origin: str) -> str:
-        """The label of what an operation of the framework makes; empty if it is none."""
-        name = op(origin)
-        if not name:
-            return ""
-        if name in _MAGNITUDES:
-            return "op mag"
-        family = FAMILY.get(name)
-        return f"lib:{family}" if family else "op"
 
 
 def _merge(values: dict[str, Value], others: Mapping[str, Value]) -> None:

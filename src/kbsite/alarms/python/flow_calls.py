@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kbsite.alarms.python.flow_memory import GIVEN, Frame
 from kbsite.alarms.python.kernels import is_blind, kept_defaults, leaves, parameters, written
 from kbsite.alarms.python.names import LOCAL
+from kbsite.alarms.python.ops import label_of
 from kbsite.alarms.python.scopes import Function
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Calls:
         if entered is not None:
             return entered
         if "out" in named:
-            label = flow.operation(origin) or "op"
+            label = label_of(origin) or "op"
             flow.write(named["out"], flow.made(label, *given), node)
             return named["out"]
         every = [*given, *named.values()]
@@ -292,7 +293,7 @@ class Calls:
             label = "const" if name in ("zero_", "fill_") else "op"
             flow.write(owner, flow.made(label, *given), node)
             return owner
-        label = flow.operation(origin)
+        label = label_of(origin)
         return flow.made(label, owner, *given) if label else self._unknown(node, [owner, *given])
 
     def _unknown(self, node: ast.Call, given: list[Value]) -> Value:
@@ -315,7 +316,7 @@ class Calls:
             return self._looked_up(node, origin, given, frame)
         if origin.startswith(_PLAIN):
             return self._plain(node, origin, given)
-        label = flow.operation(origin)
+        label = label_of(origin)
         return flow.made(label, *given) if label else self._unknown(node, given)
 
     def _plain(self, node: ast.Call, origin: str, given: list[Value]) -> Value:
@@ -345,7 +346,7 @@ class Calls:
             return flow.copied(node, *given)
         if name in _VIEWS or name == "as_tensor":
             return frozenset[str]().union(*given)
-        label = flow.operation(origin)
+        label = label_of(origin)
         return flow.made(label, *given) if label else self._unknown(node, given)
 
     def _looked_up(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:

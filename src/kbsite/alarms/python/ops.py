@@ -120,3 +120,20 @@ def full(spelled: str) -> str:
         if spelled.startswith(short):
             return long + spelled.removeprefix(short)
     return spelled
+
+
+def label_of(origin: str) -> str:
+    """The label of what an operation of the framework makes; empty if it is none."""
+    name = op(origin)
+    if not name:
+        return ""
+    if name in _MAGNITUDES:
+        return "op mag"
+    family = FAMILY.get(name)
+    return f"lib:{family}" if family else "op"
+
+
+_MAGNITUDES: Final = frozenset(
+    ("abs", "norm", "std", "var", "mean", "isfinite", "isinf", "isnan", "amax", "amin", "absolute",
+     "aminmax", "std_mean", "var_mean", "vector_norm")
+)  # fmt: skip
