@@ -276,6 +276,36 @@ def test_a_text_of_an_event(stored: Any) -> None:
     assert (proof.state, "check.py\nkey" in proof.found) == (DIFFERS, True)
 
 
+def test_a_text_that_several_events_hold_is_told_by_the_nearest_one(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    def row(number: int, *content: dict[str, Any]) -> dict[str, Any]:
+        message = {"id": f"m{number}", "role": "assistant", "content": list(content)}
+        return {"type": "assistant", "message": message}
+
+    held = {"todos": [{"content": "measure it by hand"}]}
+    call = {"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": held}
+    texts = {2: "said again", 3: "not that", 6: "said again"}
+    says = [
+        row(n, {"type": "text", "text": texts.get(n, "hm")}) for n in range(2, 7)
+    ]  # fmt: skip
+    log = "".join(f"{json.dumps(one)}\n" for one in (ROWS[0], *says, row(7, call)))
+    cited = {"L2": "said again", "L6": "said again", "L5": "said again", "L3": "said again",
+             "L7": "measure it by hand", "L4": "measure it by hand"}  # fmt: skip
+    quotes = [
+        {"file": "transcript/stdout.jsonl", "event": anchor, "text": text}
+        for anchor, text in cited.items()
+    ]
+    folder = make_run(
+        tmp_path / "demo", audit={"quotes": quotes}, transcript={"stdout.jsonl": log.encode()}
+    )
+    found = dict(zip(cited, proofs(read_run(folder)), strict=True))
+
+    assert [anchor for anchor, proof in found.items() if proof.proven] == ["L2", "L6", "L7"]
+    elsewhere = {anchor: proof.event for anchor, proof in found.items() if not proof.proven}
+    assert elsewhere == {"L5": "L6", "L3": "L2", "L4": "L7"}
+
+
 @pytest.mark.parametrize(
     "anchor", ["L9", "L2-7", "M2", "L", "l2", "f0123456789ab-L2", "L2 ", "#L2"]
 )
