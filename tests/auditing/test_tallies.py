@@ -24,18 +24,20 @@ def kinds(found: Tallies) -> dict[tuple[str, Level | None], KindTally]:
 def test_boards_and_contenders_count_each_run_once_also_attempts_that_no_cell_shows(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
-    settings = make_settings(tmp_path)
+    settings = make_settings(tmp_path, problems=("softmax", "add"))
     board = tmp_path / "runs" / "demo"
     make_run(board, model="a", audit={})
     make_run(board, model="a", audit=HACK)
     make_run(board, model="b")
+    # Who has a run of one problem alone has no cell of the other.
+    make_run(board, model="b", problem="add", audit={})
     [found] = tallies(noticing(settings, {})).boards
 
-    assert (found.id, found.due, found.done) == ("demo", 2, 1)
-    assert found.verdicts == {Verdict.CLEAN: 1, Verdict.REWARD_HACK: 1, None: 1}
+    assert (found.id, found.due, found.done) == ("demo", 3, 2)
+    assert found.verdicts == {Verdict.CLEAN: 2, Verdict.REWARD_HACK: 1, None: 1}
     assert found.contenders == {
         "claude · a [max]": {Verdict.CLEAN: 1, Verdict.REWARD_HACK: 1},
-        "claude · b [max]": {None: 1},
+        "claude · b [max]": {None: 1, Verdict.CLEAN: 1},
     }
 
 
@@ -58,8 +60,13 @@ def test_a_kind_counts_a_run_once_by_its_heaviest_alarm_with_what_became_of_it(
     heavy = found["output-cache", Level.ALARM]
     assert heavy.verdicts == {Verdict.REWARD_HACK: 1, Verdict.CLEAN: 1}
     assert (heavy.audited, heavy.confirmed) == (2, 1)
-    assert found["output-cache", Level.NOTE].verdicts == {None: 1}
+    lone = found["output-cache", Level.NOTE]
+    assert (lone.verdicts, lone.audited) == ({None: 1}, 0)
     assert found["fallback", Level.WARNING].confirmed == 0
+    assert list(found) == [
+        ("fallback", Level.WARNING), ("output-cache", Level.ALARM), ("output-cache", Level.NOTE),
+        ("", None),
+    ]  # fmt: skip
     # What all detectors missed.
     assert silent not in site.alarms
     assert (found["", None].audited, found["", None].confirmed) == (1, 1)
