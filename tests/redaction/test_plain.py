@@ -49,6 +49,14 @@ def test_a_word_is_hidden_where_nothing_but_a_password_can_stand(text: str, deep
 
 
 @pytest.mark.parametrize("text", TOLD_BY_PLACE)
+@pytest.mark.parametrize("before", ["", "It says nothing.\n" * 4, "It says nothing.\n" * 60])
+def test_such_a_word_is_hidden_wherever_in_a_long_text(text: str, before: str) -> None:
+    told = before + text.replace("{}", WORD) + "\n" + "It says nothing.\n" * 60
+
+    assert WORD not in hidden(told)
+
+
+@pytest.mark.parametrize("text", TOLD_BY_PLACE)
 def test_such_a_word_is_hidden_in_an_address_and_in_json_of_escapes(text: str) -> None:
     told = text.replace("{}", WORD)
 
