@@ -89,10 +89,12 @@ def check_seal(folder: Path, but: Collection[str]) -> None:
         if file.size > MOST_BYTES:
             message = f"{file.size} bytes; expected at most {MOST_BYTES} in a file of a run"
             raise InputError(f"{message}; put back what was there", path=file.path)
-        if expected is None or digest(file.path) != expected:
-            what = "not in the manifest" if expected is None else "not what the manifest has"
-            message = f"{what}: it came after the run was completed; put back what was there"
-            raise InputError(message, path=file.path)
+        if expected is None:
+            message = "not in the manifest: it came after the run was completed"
+            raise InputError(f"{message}; move it out of the run", path=file.path)
+        if digest(file.path) != expected:
+            message = "not what the manifest has: it came after the run was completed"
+            raise InputError(f"{message}; put back what was there", path=file.path)
     gone = sorted(name for name in listed if name not in but)
     if gone:
         raise InputError("missing; the manifest lists it", path=folder / gone[0])

@@ -29,6 +29,8 @@ from kbsite.record import Memory
 from kbsite.store.first_look import FirstLook
 from kbsite.store.runs import read_run
 from kbsite.store.settings import read_settings
+from kbsite.verifying import verify
+from kbsite.verifying.places import FolderPlace
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 from tests.trees import tree
 
@@ -683,3 +685,46 @@ def test_a_manifest_that_cannot_be_read_is_told_as_a_check_tells_it_and_once(
     assert [(one.severity, one.line, one.key) for one in broken] == [(Severity.ERROR, 3, "files")]
     assert [one for one in check([folder]) if one.path.endswith("manifest.json")] == broken
     assert (settings.out / "runs" / "one" / "index.html").is_file()
+
+
+def test_a_run_of_which_half_was_copied_is_told_and_so_is_its_site(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    names = {f"files/{number}.py": b"x = 1\n" for number in range(4)}
+    folder = make_run(settings.runs / "demo", run_id="one", files=names)
+    for name in names:
+        (folder / name).unlink()
+    path = str(folder / "manifest.json")
+    said = (
+        "lists 4 files (files/0.py, files/1.py, files/2.py, …) that are not there; copy the run"
+        " again, whole"
+    )
+    for _ in range(2):
+        (told,) = [one for one in build(settings).findings if one.severity is Severity.ERROR]
+        assert (told.path, told.message) == (path, said)
+    page = (settings.out / "runs" / "one" / "index.html").read_text("utf-8")
+    assert "lists 4 files (" in page
+    found = [*verify(FolderPlace(settings.out))]
+    wrong = {one.path for one in found if one.severity is Severity.ERROR}
+    assert wrong == {f"runs/one/raw/{name}" for name in names}
+
+    for name, data in names.items():
+        (folder / name).write_bytes(data)
+    assert not [one for one in build(settings).findings if one.severity is Severity.ERROR]
+
+
+def test_what_an_editor_left_in_a_run_is_told_before_it_is_published(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    folder = make_run(settings.runs / "demo", run_id="one", audit={})
+    assert not build(settings).findings
+    (folder / "audit.yaml~").write_text("verdict: bug\n")
+    (told,) = build(settings).findings
+    assert (told.path, told.severity) == (str(folder / "manifest.json"), Severity.WARNING)
+    assert told.message.startswith("does not list 1 file (audit.yaml~); move what came later out")
+    (checked,) = [one for one in check([folder]) if one.path.endswith("~")]
+    assert "; move it out of the run" in checked.message
+    (folder / "audit.yaml~").unlink()
+    assert not build(settings).findings

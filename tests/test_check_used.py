@@ -121,6 +121,14 @@ def test_tokens_of_a_transcript_are_counted_anew(
 
     assert {(one.severity.value, one.key) for one in kept} == known
 
+    told["stdout.jsonl"] = told["stdout.jsonl"][:9]
+    cut = make_run(
+        tmp_path / "cut", transcript=told, usage={"input": 3},
+        usage_source="Claude Code (stdout.jsonl): the CLI's own total",
+    )  # fmt: skip
+    messages = [one.message for one in check([cut]) if one.key == "usage.input"]
+    assert messages == ["the transcript tells none, not 3"]
+
 
 PRICE = """prices:
 - models: [opus-x]

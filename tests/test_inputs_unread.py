@@ -21,6 +21,7 @@ from kbsite.reading import lookout_of, read
 from kbsite.regular import LIMIT_BYTES
 from kbsite.store import files, inputs, rested
 from kbsite.store.inputs import UNREAD
+from kbsite.store.manifests import ADDED
 from kbsite.store.problems import read_problem
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import read_run
@@ -212,7 +213,7 @@ def test_a_check_holds_no_endless_file_against_the_manifest_and_says_so(
     assert sorted(messages, key=str) == [
         ("a.py", Severity.WARNING, "not held against the manifest"),
         ("a.py", Severity.WARNING, "not read"),
-        ("new.py", Severity.ERROR, "not in the manifest; it was added after the run was completed"),
+        ("new.py", Severity.ERROR, f"not in the manifest; {ADDED}"),
         ("new.py", Severity.WARNING, "not read"),
     ]
 

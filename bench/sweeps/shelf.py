@@ -17,10 +17,10 @@ from kbsite.model.run import Contender, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.files import digest
 from kbsite.store.folders import BEGUN, PARTIAL
+from kbsite.store.manifests import Manifest
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import MANIFEST, RUN, SNAPSHOTS, wrote_solution
-from kbsite.store.runs import Manifest
 
 
 @dataclass(frozen=True, kw_only=True)

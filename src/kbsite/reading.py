@@ -19,6 +19,7 @@ from kbsite.model.board import Attempt, Board
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.redaction import Hidden
 from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.model.work import Tick
@@ -27,9 +28,10 @@ from kbsite.record import Memory
 from kbsite.redaction.titles import title
 from kbsite.standing import program, read_standing
 from kbsite.store import spares
-from kbsite.store.files import contents, within
+from kbsite.store.files import Refused, Stored, contents, within
 from kbsite.store.inputs import inputs
 from kbsite.store.known_runs import KnownRuns
+from kbsite.store.manifests import unsealed
 from kbsite.store.problems import StoredProblem, folders_and_links, read_problem
 from kbsite.store.records import InvalidFileError
 from kbsite.store.run_folders import (
@@ -224,7 +226,7 @@ def _runs(
 def _run(path: Path, most: int, hiding: Hiding | None, known: KnownRuns | None) -> StoredRun:
     """The run in a folder, as it is known or as it is read."""
     if hiding is None:
-        return read_run(path, listed=within(most, contents(path)))
+        return _read(path, within(most, contents(path)))
     hidden = hiding.of(path)
     if hidden.called:
         what = ", ".join(map(title, hidden.called))
@@ -235,11 +237,20 @@ def _run(path: Path, most: int, hiding: Hiding | None, known: KnownRuns | None) 
     if held is None:
         says, unaudited, untold = hiding.says(path)
         listed = hiding.listed.pop(str(path), None) or hiding.contents(path)
-        read = hiding.told(read_run(path, hidden, listed))
+        read = hiding.told(_read(path, listed, hidden))
         held = structs.replace(read, says=says, unaudited=unaudited, untold=untold)
         if known:
             known.add(held, hidden)
     return held
+
+
+def _read(
+    path: Path,
+    listed: tuple[list[Stored], list[Refused]],
+    hidden: Hidden = Hidden(),  # noqa: B008 - frozen
+) -> StoredRun:
+    read = read_run(path, hidden, listed)
+    return structs.replace(read, findings=(*read.findings, *unsealed(path, listed)))
 
 
 def _problems(

@@ -234,7 +234,8 @@ def test_a_list_of_rows_is_recognised_by_its_first_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pack", "cure"), [(gzip.compress, "unpack it first"),
-                       (lambda data: data.decode().encode("utf-16"), "iconv")],
+                       (lambda data: data.decode().encode("utf-16"), "iconv"),
+                       (lambda _: b"", "is empty, and")],
 )  # fmt: skip
 def test_a_transcript_in_another_form_is_told_with_what_to_do(
     tmp_path: Path, pack: Any, cure: str

@@ -145,5 +145,7 @@ def transcript_usage_findings(stored: StoredRun, counted: Usage) -> Iterator[Fin
             continue  # run.json is older than this kind, and lacks nothing
         if told != found:
             # Who wrote run.json may have read the transcript with another version.
-            remarks.warn(f"usage.{kind}", f"the transcript comes to {found}, not {told}")
+            what = "tells none" if found is None else f"comes to {found}"
+            expected = "null" if told is None else told
+            remarks.warn(f"usage.{kind}", f"the transcript {what}, not {expected}")
     yield from remarks.findings()

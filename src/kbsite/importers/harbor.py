@@ -28,11 +28,11 @@ from kbsite.model.grade import Metrics
 from kbsite.model.work import Tick
 from kbsite.store.files import Refused, Stored, contents, digest, linked
 from kbsite.store.folders import filled, make_folder, new_run_folder
-from kbsite.store.manifests import complete
+from kbsite.store.manifests import Manifest, complete
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import MANIFEST, METRICS, SOLUTION, TRANSCRIPT
-from kbsite.store.runs import Manifest, as_findings
+from kbsite.store.runs import as_findings
 from kbsite.transcripts import transcript
 
 CHECK_LOG = "check.log"

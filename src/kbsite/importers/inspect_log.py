@@ -226,7 +226,7 @@ def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:
     asked, told = _within(source) if source.is_dir() else ([source] * source.is_file(), [])
     logs = [path for path in asked if any(recognised(path, f) for f in inspect.FORMATS)]
     if not logs:
-        raise UsageError(f"{source}: no log of Inspect's (.eval or .json)")
+        raise UsageError(f"{source}: no log of Inspect's (.eval or .json), or one that is cut")
     for path in sorted({*asked} - {*logs}):
         severity = Severity.ERROR if path.suffix == _ENDINGS[0] else Severity.WARNING
         told.append(Sampled(str(path), None, why=NO_LOG, severity=severity))

@@ -48,6 +48,8 @@ def _unread(path: Path) -> str:
     """What has to be done before a file can be read, where its first bytes tell."""
     with path.open("rb") as stream:
         begin = stream.read(4)
+    if not begin:
+        return "is empty, and "
     cures = (how for magic, how in _OTHERWISE.items() if begin.startswith(magic))
     return next((f"{cure}; it is " for cure in cures), "")
 

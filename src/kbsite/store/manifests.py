@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
 
 from kbsite.errors import UsageError
-from kbsite.model.finding import Finding, Severity
+from kbsite.model.counts import number_of
+from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Run
-from kbsite.store.files import Stored, contents, digest
+from kbsite.store.files import Refused, Stored, contents, digest
 from kbsite.store.folders import sync
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import AUDIT, MANIFEST, METRICS, RUN
-from kbsite.store.runs import Manifest, StoredRun
+from kbsite.store.runs import StoredRun, as_findings
 from kbsite.store.writing import json_text, write_text
+
+
+class Manifest(Struct, frozen=True):
+    """manifest.json: the SHA-256 of every file but audit.yaml."""
+
+    format: Literal[1]
+    files: Mapping[str, str]
 
 
 def manifest_findings(
@@ -31,8 +42,8 @@ def manifest_findings(
         return []
     try:
         listed = dict(json_record(path, Manifest, any_text=True).files)
-    except InvalidFileError:
-        return []  # told where the run is read
+    except InvalidFileError as error:
+        return as_findings(error)
     found: list[Finding] = []
     for file in stored.files if every is None else every:
         if file.name in (AUDIT, MANIFEST):
@@ -42,6 +53,43 @@ def manifest_findings(
         message = "missing; the manifest lists it"
         found.append(Finding(Severity.ERROR, str(stored.folder / name), message))
     return found
+
+
+def unsealed(folder: Path, listed: tuple[list[Stored], list[Refused]]) -> list[Finding]:
+    """What a run's manifest tells that needs no file read: that it is none, or lists what is gone.
+
+    `listed` is what there is of the run. That there is no manifest is told where the run is read.
+    """
+    there = {file.name for file in listed[0]}
+    if MANIFEST not in there:
+        return []
+    path = folder / MANIFEST
+    try:
+        names = json_record(path, Manifest, any_text=True).files
+    except InvalidFileError as error:
+        return as_findings(error)
+    told = tuple(one.name for one in listed[1])
+    gone = sorted(one for one in names if one not in there and not one.startswith(told))
+    more = sorted(there - {AUDIT, MANIFEST} - names.keys())
+    found = []
+    if gone:
+        message = f"lists {_some(gone)} that are not there; copy the run again, whole"
+        found.append(Finding(Severity.ERROR, str(path), message))
+    if more:
+        message = f"does not list {_some(more)}; move what came later out of the run"
+        found.append(Finding(Severity.WARNING, str(path), message))
+    return found
+
+
+ADDED = "it was added after the run was completed; move it out of the run"
+"""What is told of a file that a manifest does not list."""
+_NAMED = 3
+"""Files that are named; the others are counted."""
+
+
+def _some(names: list[str]) -> str:
+    rest = ", …" if len(names) > _NAMED else ""
+    return one_line(f"{number_of(len(names), 'file')} ({', '.join(names[:_NAMED])}{rest})")
 
 
 def _held_against(expected: str | None, file: Stored, most: int) -> Iterator[Finding]:
@@ -57,7 +105,7 @@ def _held_against(expected: str | None, file: Stored, most: int) -> Iterator[Fin
 def _changed(path: Path, expected: str | None) -> str:
     """How a file differs from the manifest, which holds `expected`; empty if it does not."""
     if expected is None:
-        return "not in the manifest; it was added after the run was completed"
+        return f"not in the manifest; {ADDED}"
     try:
         found = digest(path)
     except OSError:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -55,13 +54,6 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 UNGRADED = Metrics(format=FORMAT, status=Status.UNGRADED)
 """The grade of a run that has none."""
-
-
-class Manifest(Struct, frozen=True):
-    """manifest.json: the SHA-256 of every file but audit.yaml."""
-
-    format: Literal[1]
-    files: Mapping[str, str]
 
 
 class StoredRun(Struct, frozen=True, kw_only=True):
@@ -135,8 +127,9 @@ def read_run(
         findings.append(Finding(Severity.ERROR, str(folder / RUN), message, line, "id"))
         run = replace(run, id=folder.name)
     names = {file.name for file in files}
-    if not _is_shut(MANIFEST, refused):
-        findings += _unsealed(folder / MANIFEST, there=MANIFEST in names)
+    if MANIFEST not in names and not _is_shut(MANIFEST, refused):
+        message = "missing; the run is incomplete"
+        findings.append(Finding(Severity.ERROR, str(folder / MANIFEST), message))
     metrics, audit = _without_grade(run, names), None
     try:
         if METRICS in names:
@@ -152,18 +145,6 @@ def read_run(
         folder=folder, run=run, metrics=metrics, audit=audit, files=tuple(files),
         findings=tuple(findings),
     )  # fmt: skip
-
-
-def _unsealed(path: Path, *, there: bool) -> list[Finding]:
-    """Why a run is not known to be whole: it has no manifest, or none that can be read."""
-    if not there:
-        message = "missing; the run is incomplete"
-        return [Finding(Severity.ERROR, str(path), message)]
-    try:
-        json_record(path, Manifest, any_text=True)
-    except InvalidFileError as error:
-        return as_findings(error)
-    return []
 
 
 def _not_used(name: str, error: InvalidFileError) -> str:

@@ -17,10 +17,10 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.redacted import RedactedFile, Redactions
 from kbsite.pages.file_names import gzip_path, raw_path
 from kbsite.store.files import Stored, digest
+from kbsite.store.manifests import Manifest
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.run_folders import AUDIT, MANIFEST, RUN
-from kbsite.store.runs import Manifest
 from kbsite.store.writing import write_bytes
 from kbsite.verifying.places import Place, below
 from kbsite.verifying.reported import faults

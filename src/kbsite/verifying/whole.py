@@ -29,7 +29,8 @@ from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
 from kbsite.reading import MARKER, board_configs
 from kbsite.rendering import Templates, environment
-from kbsite.store.files import NOT_READ
+from kbsite.store.files import NOT_READ, Refused, contents
+from kbsite.store.manifests import unsealed
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.run_folders import METRICS
@@ -182,7 +183,11 @@ class _Verifying:
             try:
                 read = read_run(own)
                 # What is not read is not published either: no raw data tell of it.
-                runs[run_id] = structs.replace(read, findings=(*unread.values(), *read.findings))
+                kept, others = contents(own)
+                others += [Refused(name, "") for name in unread]
+                seal = unsealed(own, (kept, others))
+                found = (*unread.values(), *read.findings, *seal)
+                runs[run_id] = structs.replace(read, findings=found)
             except InvalidFileError as error:
                 yield from (
                     replace(one, path=self._mirror.published(one.path))
