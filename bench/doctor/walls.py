@@ -12,6 +12,7 @@ from bench.proxy.form import PORT
 from bench.sandbox import SANDBOXES, self_test
 from bench.sandbox.box import Box, Proven, Sandbox
 from bench.sandbox.group_places import places
+from bench.sandbox.places import own_packages
 from kbsite.errors import MachineError
 from kbsite.store.scratch import scratch_folder
 
@@ -56,7 +57,7 @@ def agents_box(folder: Path) -> Box:
     own = dict.fromkeys((Path(WORKSPACE), Path(HOME)), _LARGE)
     return Box(
         log=folder / "log", folder=Path(WORKSPACE), home=Path(HOME), writable=own, listen=PORT,
-        interfaces=True, terminals=True,
+        hidden=own_packages(), interfaces=True, terminals=True,
     )  # fmt: skip
 
 

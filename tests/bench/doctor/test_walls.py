@@ -13,6 +13,7 @@ from bench.doctor.form import Here, Seen, State
 from bench.doctor.walls import Groups, Walls, agents_box
 from bench.sandbox import best
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
+from bench.sandbox.places import our_code, own_packages
 from kbsite.errors import MachineError
 
 HERE = Here(runs=Path("/nowhere"), environment={})
@@ -123,3 +124,10 @@ def test_control_groups() -> None:
 def test_control_groups_of_this_machine() -> None:
     (one,) = Groups().look(HERE)
     assert bool(one.cure) == (one.state is not State.YES)
+
+
+def test_an_agent_s_box_is_tried_as_sessions_have_it_where_a_wheel_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.prefix", str(our_code()[0].parents[1]))
+    assert agents_box(tmp_path).hidden == own_packages() == our_code()
