@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import shutil
 from pathlib import Path
@@ -217,16 +218,65 @@ def test_the_head_and_the_names_of_a_long_wide_grid_stay_in_sight(open_board: Op
     until(lambda: page.evaluate("scrollY") < before)
 
 
+DRAWN = """async ([picture, places]) => {
+  const image = new Image();
+  image.src = `data:image/png;base64,${picture}`;
+  await image.decode();
+  const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+  context.drawImage(image, 0, 0);
+  const ground = `${context.getImageData(2, 2, 1, 1).data}`;
+  return places.map(({ left, right, bottom }) => {
+    const [x, y] = [Math.ceil(left) + 4, Math.round(bottom) - 2];
+    const width = Math.floor(right) - 4 - x;
+    const row = (down) => context.getImageData(x, y + down, width, 1).data;
+    const dots = (down) => Array.from({ length: width }, (_, at) =>
+      `${row(down).slice(4 * at, 4 * at + 4)}` !== ground).filter(Boolean).length;
+    return Math.max(...[0, 1, 2].map(dots)) / width;
+  });
+}"""
+"""How much of the line below each box is drawn in a picture of the window, from 0 to 1."""
+
+
+def test_lines_between_rows_are_drawn_below_names_as_well_as_below_figures(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 1400, "height": 2600}, color_scheme="light").new_page()
+    page.goto((full / "demo/index.html").as_uri())
+    rows = ".grid :is(.floors, .totals) > tr"
+    drawn = []
+    for cell in ("th", "td:nth-child(2)"):
+        places = page.locator(f"{rows} > {cell}").evaluate_all(
+            "held => held.map((cell) => cell.getBoundingClientRect().toJSON())"
+        )
+        picture = base64.b64encode(page.screenshot()).decode()
+        drawn.append(page.evaluate(DRAWN, [picture, places]))
+
+    assert len(drawn[0]) == len(drawn[1]) > 5
+    assert min(drawn[0] + drawn[1]) > 0.4, drawn
+
+
+def test_nothing_but_cards_has_a_border_on_a_phone(open_board: Open) -> None:
+    page = open_board(viewport={"width": 390, "height": 844})
+    border = "held => getComputedStyle(held).borderBlockWidth"
+    borders = page.locator(".grid > tbody:not(.contenders)").evaluate_all(
+        f"all => all.map({border})"
+    )
+
+    assert set(borders) == {"0px"}
+
+
 def test_a_line_ends_the_head_that_stays_in_sight_where_the_system_chooses_the_colours(
     open_board: Open,
 ) -> None:
     page = open_board(forced_colors="active")
-    line = "th => getComputedStyle(th, '::after').borderBottom"
+    line = "th => getComputedStyle(th).borderBottom"
     lines = page.locator("table.grid.sticks thead th").evaluate_all(f"all => all.map({line})")
+    collapse = page.locator(".grid").evaluate("held => getComputedStyle(held).borderCollapse")
 
     assert len(lines) > 3
-    # Shadows are not drawn there.
+    # Shadows are not drawn there, and a border that cells share stays where the table is.
     assert all(one.startswith("1px solid") for one in lines), lines
+    assert collapse == "separate"
 
 
 def test_the_head_stays_where_it_is_in_browsers_that_cannot_scroll_a_box_one_way(

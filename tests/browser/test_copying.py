@@ -61,6 +61,14 @@ def test_files_and_outputs_are_copied_as_they_are_with_their_empty_lines(open_si
     assert held.strip("\n") == "def reference(x):\n    return x.softmax(-1)"
 
 
+@pytest.mark.parametrize("path", ["runs/r/index.html", "problems/softmax/index.html"])
+def test_nothing_stands_before_the_first_line_of_a_file(open_site: Open, path: str) -> None:
+    first = open_site(path).locator("table.source").evaluate("held => held.firstChild.nodeName")
+
+    # Firefox copies a blank line there as a blank.
+    assert first == "TBODY"
+
+
 REFUSED = "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }"
 MISSING = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined })"
 """Without https, and not on a machine's own address, a browser has none."""

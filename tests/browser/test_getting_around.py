@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser import pointer
 from tests.browser.conftest import Open
+from tests.browser.finding import find
 from tests.browser.long_session import (
     EDITED,
     FAILED,
@@ -613,3 +614,24 @@ def test_where_the_system_chooses_the_colours_a_pressed_filter_and_the_step_one_
     assert here.evaluate("held => getComputedStyle(held).outlineStyle") == "solid"
     keys = page.locator(".m-key").evaluate_all("all => all.map(key => getComputedStyle(key).color)")
     assert len(set(keys)) > 2
+
+
+def test_where_the_system_chooses_the_colours_what_is_found_has_those_of_what_is_selected(
+    open_run: Open,
+) -> None:
+    page = open_run(forced_colors="active")
+    find(page, "Round 7 begins")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => CSS.highlights.has('found')")
+    colours = page.locator(".lit").evaluate("""held => {
+      const probe = document.createElement("i");
+      Object.assign(probe.style, { background: "Highlight", color: "HighlightText" });
+      document.body.append(probe);
+      return [[held, "::highlight(found)"], [held, "::highlight(lines)"], [probe]].map((one) => {
+        const { backgroundColor, color } = getComputedStyle(...one);
+        return [backgroundColor, color];
+      });
+    }""")
+
+    # Firefox takes no others there.
+    assert colours[0] == colours[1] == colours[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -135,3 +136,28 @@ def test_text_decoration_says_which_line_it_is_and_no_more() -> None:
         (name, held) for name, style in styles.items()
         for held in said.findall(style) if len(held.split()) > 1
     ] == []  # fmt: skip
+
+
+UNITS = r"""held => {
+  const texts = document.createTreeWalker(held, NodeFilter.SHOW_TEXT);
+  const told = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const { whiteSpace } = getComputedStyle(text.parentElement);
+    if (/\wOP\/s/.test(text.data)) told.push([text.data, whiteSpace]);
+  }
+  return told;
+}"""
+"""Each text that tells a unit of operations a second, and where it may be broken."""
+
+
+@pytest.mark.parametrize("path", ["hardware/index.html", "hardware/gpu-a/index.html"])
+def test_a_unit_is_not_broken_at_its_slash(
+    full: Path, context_of: functools.partial[BrowserContext], path: str
+) -> None:
+    """As Firefox does."""
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    page.goto((full / path).as_uri())
+    told = [one for held in page.locator("main > p").all() for one in held.evaluate(UNITS)]
+
+    assert told
+    assert {where for _, where in told} == {"nowrap"}, told
