@@ -175,6 +175,7 @@
     const figure = MEASURES[state.y].name;
     const letter = parseFloat(getComputedStyle(document.documentElement).fontSize); // as the reader has it
     const narrow = chart.clientWidth < 37.5 * letter;
+    const family = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
     const axes = {
       against: [axis(titled(state.x), state.logx), axis(titled(state.y), state.logy)],
       problem: [axis("", false, { type: "category", categoryorder: "category ascending" }), axis(titled(state.y), state.logy)],
@@ -182,8 +183,8 @@
     }[state.chart];
     return {
       xaxis: axes[0], yaxis: axes[1], paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace", size: 0.8125 * letter, color: colour("text") },
-      hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("rule"), font: { color: colour("bright") }, align: "left" },
+      font: { family, size: 0.8125 * letter, color: colour("text") },
+      hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("rule"), font: { family, color: colour("bright") }, align: "left" },
       legend: narrow ? { orientation: "h", y: -0.25 } : {}, showlegend: true, hovermode: "closest",
       margin: { l: 50, r: 15, t: 15, b: 50 }, dragmode: touched ? false : "zoom", separators: ".,",
     };

@@ -350,6 +350,42 @@ def test_paper_has_nothing_to_press_and_no_sheet_for_one_more_line(
     assert page.locator(".sort").evaluate_all(shown) == ["contents"]
 
 
+ALONE = """(selector) => [...document.querySelectorAll(selector)].map((held) => {
+  const { display, breakAfter } = getComputedStyle(held);
+  return `${display} ${breakAfter}`;
+})"""
+
+
+@pytest.mark.parametrize(
+    ("path", "heads"),
+    [("runs/kinds/index.html", ".steps > .message > b"),
+     ("runs/kinds/snapshots.html", ".state-facts")],
+)  # fmt: skip
+def test_no_sheet_ends_with_who_says_what_stands_on_the_next(
+    path: str, heads: str, full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 720, "height": 1000}).new_page()
+    page.emulate_media(media="print")
+    page.goto((full / path).as_uri())
+
+    assert set(page.evaluate(ALONE, heads)) == {"block avoid-page"}
+
+
+def test_a_fact_begins_beside_what_it_is_of_on_a_phone(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    page.goto((full / "models/opus-x/index.html").as_uri())
+    tops = page.locator(".facts tr").evaluate_all("""all => {
+      const range = new Range();
+      const top = (cell) => (range.selectNodeContents(cell), range.getBoundingClientRect().top);
+      return all.map((row) => [...row.cells].map(top));
+    }""")
+
+    assert len(tops) > 5
+    assert all(abs(head - fact) <= 4 for head, fact in tops), tops
+
+
 def test_words_of_ours_and_dates_are_whole_on_paper(
     site: Path, full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:

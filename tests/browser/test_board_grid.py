@@ -255,6 +255,27 @@ def test_lines_between_rows_are_drawn_below_names_as_well_as_below_figures(
     assert min(drawn[0] + drawn[1]) > 0.4, drawn
 
 
+def test_what_a_board_is_sorted_by_is_told_whole_beside_its_name_on_a_phone(
+    open_board: Open,
+) -> None:
+    page = open_board(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.locator("#filters summary").tap()
+    label = page.locator("#filters label", has=page.locator("select[name=sort]"))
+    expect(label).to_be_visible()
+    needed, given, off = label.evaluate("""held => {
+      const select = held.lastElementChild;
+      const [range, box] = [new Range(), select.getBoundingClientRect()];
+      range.selectNode(held.firstChild);
+      const name = range.getBoundingClientRect();
+      const off = (name.top + name.bottom - box.top - box.bottom) / 2;
+      Object.assign(select.style, { flex: "none", maxWidth: "none" });
+      return [select.offsetWidth, box.width, off];
+    }""")
+
+    assert given >= needed
+    assert abs(off) < 3
+
+
 def test_nothing_but_cards_has_a_border_on_a_phone(open_board: Open) -> None:
     page = open_board(viewport={"width": 390, "height": 844})
     border = "held => getComputedStyle(held).borderBlockWidth"

@@ -130,7 +130,11 @@ def test_a_finger_is_told_of_a_point_first_and_opens_its_run_by_another_tap(
     )
     at = middle_of(page.locator(POINTS).first)
     page.touchscreen.tap(*at)
-    expect(page.locator(".hoverlayer text").first).to_contain_text("score .100")
+    told = page.locator(".hoverlayer text").first
+    expect(told).to_contain_text("score .100")
+    fonts = [one.evaluate("held => getComputedStyle(held).fontFamily")
+             for one in (told, page.locator("#chart .xtick text").first)]  # fmt: skip
+    assert fonts[0] == fonts[1]
     at_rest(page, ANSWERED)
     assert "explore/index.html" in page.url
     page.touchscreen.tap(*at)
@@ -318,3 +322,14 @@ def test_letters_of_the_drawing_are_as_large_as_a_reader_has_set_them(
     expect(letters).to_be_visible()
 
     assert letters.evaluate("held => getComputedStyle(held).fontSize") == "19.5px"
+
+
+def test_what_can_be_asked_stands_side_by_side_however_long_a_name_to_choose_is(
+    open_page: Open,
+) -> None:
+    page = open_page()
+    wasted = page.locator("#asking label:has(select)").evaluate_all("""all => all.map((held) =>
+      held.getBoundingClientRect().right - held.lastElementChild.getBoundingClientRect().right)""")
+
+    assert len(wasted) > 4
+    assert max(wasted) < 2, wasted

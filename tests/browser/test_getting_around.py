@@ -280,6 +280,16 @@ def test_in_a_low_window_no_bar_takes_the_room_to_read(
     expect(page.locator("#query")).to_be_in_viewport()
 
 
+def test_the_filters_of_a_phone_stand_in_one_line(open_run: Open) -> None:
+    page = open_run(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    chips = page.locator(".tools .chips")
+    expect(chips).to_be_visible()
+    heights = chips.locator("> *").evaluate_all("all => all.map((held) => held.offsetHeight)")
+
+    assert chips.locator("> label").count() > 0
+    assert max(heights) < 1.5 * min(heights), heights
+
+
 def test_the_list_of_keys_is_not_wider_than_a_small_phone(open_run: Open) -> None:
     page = open_run(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
     page.locator("#help-button").tap()
