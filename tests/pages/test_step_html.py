@@ -385,6 +385,14 @@ def test_a_few_short_arguments_stand_in_a_line() -> None:
     assert "<summary>arguments" not in html
 
 
+def test_what_cursor_writes_is_not_shown_beside_its_diff_once_more() -> None:
+    given = {"path": "a.py", "streamContent": "one = 1\n"}
+    (html,) = shown([call(1, arguments=given, edits=(Edit("a.py", None, "one = 1\n"),))])
+
+    assert text(html).count("one = 1") == 1
+    assert "streamContent" not in html
+
+
 def test_what_a_cli_tells_of_a_call_beside_its_arguments_is_shown() -> None:
     line, several = shown([call(1, described="<b> in /w"), call(2, described="Runs it.\nOr not.")])
 

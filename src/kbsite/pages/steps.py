@@ -29,7 +29,7 @@ _SOLUTION = re.compile(r"(^|[/\\])solution\.py$")
 _IN_DIFF = {
     "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content",
     "file_text", "edits", "edit", "patch", "patchText", "input", "replace_all", "replaceAll",
-    "filePath", "file_path",
+    "filePath", "file_path", "streamContent",
 }  # fmt: skip
 """Keys of a call or of its record that may say what its diff shows."""
 
