@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbsite.fold.aside import Aside
+from kbsite.fold.steps import Fold
+from kbsite.fold.steps_aside import Told
 from kbsite.model.event import (
     AgentStart,
     Edit,
@@ -76,6 +79,42 @@ def test_a_leap_that_is_taken_back_is_none() -> None:
     assert told(found.trajectory()) == told(session(0).trajectory())
     behind = [step.behind for step in found.transcript.main.steps]
     assert behind == [0, 0, 0, 0, *[-7195] * 4, 0, 0]
+
+
+def test_a_leap_while_a_call_was_under_way_is_no_time_of_it_where_it_was_taken_back() -> None:
+    work = Work().say(at=1).run("check", "PASS\n", at=(10, 7215)).say(at=7220).say(at=7225)
+    work.say(at=30).say(at=35)
+    found = work.trajectory()
+
+    assert (found.signs.span, dict(found.signs.tools)) == (34, {ToolKind.RUN: 10})
+    assert [call.seconds for call in found.signs.slowest] == [10]
+    assert [step.elapsed for step in work.transcript.main.steps[1:]] == [1, 10, 25, 30, 30, 35]
+    assert [point.elapsed for point in found.points] == [20, 35]
+
+
+def test_each_call_that_was_under_way_in_a_leap_took_less_by_it() -> None:
+    work = Work().say(at=1)
+    for begin in (10, 12):
+        work.run("make", None, at=(begin, None))
+    for call, end in (("c1", 14), ("c2", 7215)):
+        row = ToolResult(source=work.source, call_id=call, output="", at=START + timedelta(0, end))
+        work.events.append(row)
+    work.say(at=7220).say(at=30).say(at=35)
+
+    steps = work.transcript.main.steps
+    assert [step.ended for step in steps[2:4]] == [14, 25]
+    assert [step.leapt for step in steps] == [0, 0, 0, 7190, 0, 0, 0]
+    laid = Fold(aside=Aside(Told))
+    for event in work.events:
+        laid.add(event)
+    assert [step.leapt for step in laid.transcript("f", "F", ("f",)).main.steps][3] == 7190
+
+
+def test_a_call_after_which_no_clock_was_set_back_took_as_long_as_it_says() -> None:
+    work = Work().say(at=1).run("make", at=(10, 7215)).say(at=7220).say(at=7225)
+    assert not any(step.leapt for step in work.transcript.main.steps)
+    work.say(at=7100).say(at=7105)
+    assert not any(step.leapt for step in work.transcript.main.steps)
 
 
 def test_a_pause_is_no_leap_that_was_taken_back() -> None:

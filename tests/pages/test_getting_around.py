@@ -186,7 +186,7 @@ def test_a_pause_counts_from_the_end_of_all_that_was_before() -> None:
 
 def pauses(steps: list[Step]) -> list[float]:
     """The pauses before steps whose seconds are those of their rows' clock."""
-    told = zip(steps, seconds_behind(steps), strict=True)
+    told = zip(steps, seconds_behind(steps)[0], strict=True)
     held = [replace(s, elapsed=(s.elapsed or 0.0) + b, behind=b) if b else s for s, b in told]
     return [pause for _, pause in with_pauses(held)]
 

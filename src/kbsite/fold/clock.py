@@ -56,15 +56,15 @@ def moved(at: datetime | None, seconds: float) -> datetime | None:
 
 def _by_one_clock(log: AgentLog, before: float) -> AgentLog:
     """A log by one clock, which is `before` seconds ahead of its own where it begins."""
-    behind = seconds_behind(log.steps)
+    behind, leapt = seconds_behind(log.steps)
     if not (before or any(behind) or any(step.agents for step in log.steps)):
         return log
     changed = False
 
     def by_it() -> Iterator[Step]:
         nonlocal changed
-        for step, own in zip(log.steps, behind, strict=True):
-            told = _moved(step, before + own)
+        for number, (step, own) in enumerate(zip(log.steps, behind, strict=True)):
+            told = _moved(step, before + own, leapt.get(number, 0.0))
             changed = changed or told is not step
             yield told
 
@@ -72,14 +72,17 @@ def _by_one_clock(log: AgentLog, before: float) -> AgentLog:
     return replace(log, steps=steps) if changed else log
 
 
-def _moved(step: Step, seconds: float) -> Step:
-    """A step, and what its sub-agents did, so much later; the same one where that is nothing."""
+def _moved(step: Step, seconds: float, leapt: float) -> Step:
+    """A step, and what its sub-agents did, so much later; the same one where that is nothing.
+
+    Its call took less by what its clock `leapt`.
+    """
     agents = tuple([_by_one_clock(agent, seconds) for agent in step.agents])
     same = all(one is other for one, other in zip(agents, step.agents, strict=True))
-    if same and not seconds:
+    if same and not (seconds or leapt):
         return step
     at = None if step.elapsed is None else step.elapsed + seconds
-    return replace(step, elapsed=at, behind=seconds, agents=agents)
+    return replace(step, elapsed=at, behind=seconds, leapt=leapt, agents=agents)
 
 
 def _begun_at(log: AgentLog, start: float) -> AgentLog:
@@ -100,25 +103,28 @@ def _known(step: Step) -> Iterator[float]:
         yield step.ended
 
 
-def seconds_behind(steps: Sequence[Step]) -> list[float]:
+def seconds_behind(steps: Sequence[Step]) -> tuple[list[float], dict[int, float]]:
     """By how many seconds the clock of each step is behind the one that its file began with.
 
     Where a clock was set back, what follows comes next. It is less than 0 for steps whose clock was
-    ahead: they came after a leap that was taken back.
+    ahead: they came after a leap that was taken back. Where that came while calls were under way,
+    their numbers tell by how much it leapt.
     """
     if _only_goes_on(steps):
-        return [0.0] * len(steps)
+        return [0.0] * len(steps), {}
     files: dict[str, list[int]] = {}
     for number, step in enumerate(steps):
         # Sessions of one run may go on side by side, each in a file of its own.
         files.setdefault(step.event.source.file, []).append(number)
     found = [0.0] * len(steps)
+    leapt: dict[int, float] = {}
     for numbers in files.values():
         alone = len(files) == 1
-        own = _Clock(steps if alone else [steps[number] for number in numbers]).behind()
-        for number, seconds in zip(numbers, own, strict=True):
+        clock = _Clock(steps if alone else [steps[number] for number in numbers])
+        for number, seconds in zip(numbers, clock.behind(), strict=True):
             found[number] = seconds
-    return found
+        leapt |= {numbers[call]: seconds for call, seconds in clock.leapt.items()}
+    return found, leapt
 
 
 def _only_goes_on(steps: Sequence[Step]) -> bool:
@@ -143,22 +149,26 @@ class _Clock(Struct):
     line: int = 0
     turn: int = 0
     """How often the clock was set back so far."""
-    open: list[tuple[int, float, int]] = field(default_factory=list)
-    """Results that are still to come: their lines, their times, and in which turn they began."""
-    leaps: list[tuple[int, float]] = field(default_factory=list)
-    """Steps before which time leapt ahead, and by how much, each by less than the one before."""
+    open: list[tuple[int, float, int, int]] = field(default_factory=list)
+    """Results that are still to come: their lines, their times, in which turn they began, and the
+    steps that they are of."""
+    leaps: list[tuple[int, float, list[int]]] = field(default_factory=list)
+    """Steps before which time leapt ahead, and by how much, each by less than the one before; and
+    the calls that were under way then."""
+    leapt: dict[int, float] = field(default_factory=dict)
+    """By how much it leapt while calls were under way, where that was taken back."""
 
     def behind(self) -> list[float]:
         changes = [0.0] * len(self.steps)
         for number, step in enumerate(self.steps):
             back = self._back(number)
             if back:
-                ahead = self._taken_back(back)
-                if ahead is not None:
+                for ahead, calls in self._taken_back(back):
                     changes[ahead] -= back
+                    self.leapt |= dict.fromkeys(calls, back)
                 changes[self._since(number)] += back
             if isinstance(step.event, ToolCall) and step.ended is not None and step.result:
-                heappush(self.open, (step.result.source.line, step.ended, self.turn))
+                heappush(self.open, (step.result.source.line, step.ended, self.turn, number))
         return list(accumulate(changes))
 
     def _back(self, number: int) -> float:
@@ -176,11 +186,20 @@ class _Clock(Struct):
         if line == self.line:
             self.last = at if self.last is None else max(self.last, at)
             return 0.0
+        self._close(number)
+        return self._next(number, at)
+
+    def _close(self, number: int) -> None:
+        """Take in the results that came before a step."""
+        before, leapt = self.last, []
         while self.open and self.open[0][0] < self.line:
-            _, end, turn = heappop(self.open)
+            _, end, turn, call = heappop(self.open)
             if turn == self.turn:
                 self.last = end if self.last is None else max(self.last, end)
-        return self._next(number, at)
+                if before is not None and end > before + BACK_SECONDS:
+                    leapt.append(call)
+        if leapt and before is not None and self.last is not None:
+            self._leap(number, self.last - before, leapt)
 
     def _since(self, number: int) -> int:
         """The first of the rows before a step that tell nothing, and are of its clock."""
@@ -196,7 +215,7 @@ class _Clock(Struct):
         """The same, once all is known that was before."""
         last = at if self.last is None else self.last
         if at >= last - BACK_SECONDS:
-            self._leap(number, at - last)
+            self._leap(number, at - last, [])
             self.last = max(last, at)
             return 0.0
         behind = self.steps[number + 1 : number + 1 + _AHEAD]
@@ -206,20 +225,23 @@ class _Clock(Struct):
         self.last, self.turn = at, self.turn + 1
         return last - at
 
-    def _leap(self, number: int, seconds: float) -> None:
+    def _leap(self, number: int, seconds: float, calls: list[int]) -> None:
         if seconds <= BACK_SECONDS:
             return
         while self.leaps and self.leaps[-1][1] <= seconds:
             self.leaps.pop()
-        self.leaps.append((number, seconds))
+        self.leaps.append((number, seconds, calls))
 
-    def _taken_back(self, seconds: float) -> int | None:
-        """The last step before which time leapt ahead by about as much as it was set back then."""
+    def _taken_back(self, seconds: float) -> Iterator[tuple[int, list[int]]]:
+        """The last step before which time leapt ahead by about as much as it was set back then.
+
+        With the calls that were under way; nothing where there is none.
+        """
         while self.leaps and self.leaps[-1][1] < seconds:
             self.leaps.pop()
-        if not self.leaps or self.leaps[-1][1] > _ABOUT * seconds + BACK_SECONDS:
-            return None
-        return self.leaps.pop()[0]
+        if self.leaps and self.leaps[-1][1] <= _ABOUT * seconds + BACK_SECONDS:
+            number, _, calls = self.leaps.pop()
+            yield number, calls
 
 
 def _time(step: Step) -> float | None:

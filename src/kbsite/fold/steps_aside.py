@@ -81,6 +81,7 @@ class Steps(OnDemand[Step]):
         self._elapsed, self._behind = array("d"), array("d")
         self._usage = _Usages()
         self._agents: dict[int, tuple[AgentLog, ...]] = {}
+        self._leapt: dict[int, float] = {}
         self._whole: dict[int, Step] = {}
         """Those that lie nowhere."""
         for number, (place, step) in enumerate(steps):
@@ -88,6 +89,8 @@ class Steps(OnDemand[Step]):
                 self._whole[number] = step
             if step.agents:
                 self._agents[number] = step.agents
+            if step.leapt:
+                self._leapt[number] = step.leapt
             self._places.append(place)
             self._elapsed.append(nan if step.elapsed is None else step.elapsed)
             self._behind.append(step.behind)
@@ -113,6 +116,7 @@ class Steps(OnDemand[Step]):
             anchor=told.anchor,
             elapsed=None if isnan(elapsed) else elapsed,
             behind=self._behind[number],
+            leapt=self._leapt.get(number, 0.0),
             result=told.result,
             result_anchor=told.result_anchor,
             diffs=told.diffs,

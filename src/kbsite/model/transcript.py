@@ -86,6 +86,9 @@ class Step(Struct, frozen=True, kw_only=True):
     behind: float = 0.0
     """Seconds by which the clock of its rows had been set back by then, or that are less than 0
     where it was ahead: `elapsed` has them, the times of its event and its result have not."""
+    leapt: float = 0.0
+    """Seconds by which the clock leapt ahead while its call was under way, which were taken back
+    later: its call took so much less."""
     result: ToolResult | None = None
     result_anchor: str = ""
     diffs: tuple[FileDiff, ...] = ()
@@ -100,7 +103,7 @@ class Step(Struct, frozen=True, kw_only=True):
         begun, over = self.event.at, self.result.at if self.result else None
         if self.elapsed is None or begun is None or over is None:
             return self.elapsed
-        return self.elapsed + max(0.0, (over - begun).total_seconds())
+        return self.elapsed + max(0.0, (over - begun).total_seconds() - self.leapt)
 
 
 class AgentLog(Struct, frozen=True, kw_only=True):

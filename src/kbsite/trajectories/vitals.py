@@ -126,7 +126,7 @@ def call_seconds(step: Step) -> float | None:
     if told is not None:
         return told
     start, end = step.event.at, step.result.at
-    return max(0.0, (end - start).total_seconds()) if start and end else None
+    return max(0.0, (end - start).total_seconds() - step.leapt) if start and end else None
 
 
 def _told(transcript: Transcript) -> dict[ToolKind, float]:
