@@ -57,6 +57,27 @@ def test_a_result_that_comes_before_its_call_stands_at_the_call() -> None:
     assert [step.usage.output for step in steps] == [None, 6]
 
 
+def test_what_is_told_later_of_a_result_is_a_part_of_it_and_no_other_one() -> None:
+    log = Log()
+    more = replace(log.result("a", ""), late=True, exit_code=1, recorded={"left": "nothing"})
+    shown = folded(log.call("a"), log.result("a"), more)
+    (step,) = shown.main.steps
+
+    assert step.result is not None
+    assert (step.result.output, step.result.exit_code) == ("done", 1)
+    assert step.result.recorded == {"left": "nothing"}
+    assert shown.kinds == {"call": 1, "result": 1}
+
+
+def test_what_is_told_later_of_a_result_that_is_not_there_stands_alone_if_anything() -> None:
+    log = Log()
+    said, silent = (replace(log.result("a", text), late=True) for text in ("more", ""))
+    shown = folded(log.call("b"), said, silent)
+
+    assert [step.anchor for step in shown.main.steps] == ["L3", "L1"]
+    assert shown.kinds == {"call": 1, "result": 1}
+
+
 def test_the_second_result_of_one_call_stands_alone() -> None:
     log = Log()
     events = [log.call("a"), log.result("a", "one"), log.result("a", "two"), log.say()]
