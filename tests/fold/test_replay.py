@@ -125,6 +125,33 @@ def test_what_comes_after_the_first_failure_depends_on_set_e() -> None:
     assert left("set -e\nls && echo x > a.py && make") == {"/w/a.py": "x\n"}
     assert left("make && echo x > a.py\nls") == {"/w/a.py": None}
     assert left("set -e\nmake\necho x > a.py\nmake", succeeded=False) == {"/w/a.py": None}
+    assert left("set -e\nset -x\nmake\necho x > a.py\nmake", succeeded=False) == {"/w/a.py": None}
+    assert left("set -x\nmake\necho x > a.py\nmake", succeeded=False) == {"/w/a.py": "x\n"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [("/w", {"/w/n.py": "x\n"}), ("/tmp", {"/tmp/n.py": "x\n"}), ("/elsewhere", {})],
+)
+def test_a_file_can_be_written_in_the_folder_of_the_session_though_none_is_known_there(
+    folder: str, told: dict[str, str]
+) -> None:
+    script = f"echo x > {folder}/n.py\nmake"
+
+    assert outcome(script, "/w", {}, ran=True, succeeded=False).contents == told
+
+
+@pytest.mark.parametrize(
+    ("folder", "ran", "succeeded", "left_in"),
+    [("/x", True, True, "/x"), ("/x", True, False, None), ("/x", False, True, None),
+     ("/w", True, False, "/w"), ("/w", False, False, "/w")],
+)  # fmt: skip
+def test_where_a_script_enters_a_folder_it_is_left_there_if_it_is_sure_to_have_got_there(
+    folder: str, ran: bool, succeeded: bool, left_in: str | None
+) -> None:
+    found = outcome(f"cd {folder} && make", "/w", KNOWN, ran=ran, succeeded=succeeded)
+
+    assert (found.contents, found.folder) == ({}, left_in)
 
 
 def test_a_folder_that_is_not_known_makes_its_files_unknown() -> None:
