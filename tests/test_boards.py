@@ -667,3 +667,31 @@ def test_pandas_and_few_figures_say_the_same(monkeypatch: pytest.MonkeyPatch) ->
     # Billionths: no figure counts nothing, and damage no more than a million.
     assert few[1] == ([0, 500_000_000], [-1, 2])
     assert [(boards.sums_of(lines), boards.best_of(lines)) for lines in several] == few
+
+
+def test_who_shows_the_highest_score_leads_and_where_none_has_one_who_passed_the_most() -> None:
+    hack = replace(CLEAN, verdict=Verdict.REWARD_HACK)
+    scored = [
+        attempt("a", model="a", score=0.5), attempt("b", model="b", score=0.5),
+        attempt("c", model="c", problem="q", score=0.4),
+        attempt("d", model="d", problem="q", score=0.9, audit=hack),
+    ]  # fmt: skip
+    passed = [
+        attempt("a", model="a"), attempt("b", model="b"), attempt("c", model="b", problem="q")
+    ]  # fmt: skip
+    failed = [attempt("a", status=Status.WRONG)]
+    led = [[c.model for c in board(config(), some).leaders] for some in (scored, passed, failed)]
+
+    assert led == [["a", "b"], ["b"], []]
+
+
+def test_a_time_stands_for_a_score_only_of_what_passed_without_one() -> None:
+    told = [
+        structs.replace(one, metrics=replace(one.metrics, ms=2.0))
+        for one in (
+            attempt("a"), attempt("b", score=0.5), attempt("c", status=Status.WRONG)
+        )
+    ]  # fmt: skip
+
+    assert [one.unscored_ms for one in told] == [2.0, None, None]
+    assert [board(config(), [one]).timed for one in told] == [True, False, False]

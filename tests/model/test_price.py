@@ -177,6 +177,7 @@ def test_the_figure_of_the_cli_stands_first() -> None:
     assert (told.usd, told.estimated, told.difference) == (0.25, False, Decimal("0.05"))
     assert (guessed.usd, guessed.estimated, guessed.difference) == (0.3, True, None)
     assert cost(run(model="other"), table) == Cost(None, None)
+    assert cost(run(model="other", cost_usd=0.25), table).difference is None
     assert Cost(None, None).usd is None
     assert not Cost(None, None).estimated
 
