@@ -13,11 +13,13 @@ from msgspec.structs import force_setattr, replace
 from kbsite.exports.atif import NOTHING, _Names, linked, trajectory
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
+    Finish,
     Image,
     Message,
     Notice,
     Role,
     Scope,
+    Session,
     Thought,
     ToolCall,
     ToolKind,
@@ -371,6 +373,19 @@ def test_the_head_says_whose_run_it_is() -> None:
     }  # fmt: skip
     assert document["extra"]["status"] == "ungraded"
     assert document["steps"][0]["timestamp"] == START.isoformat().replace("+00:00", "Z")
+
+
+def test_the_head_says_which_session_it_was_and_how_the_cli_ended_it() -> None:
+    log = Log()
+    session = Session(source=log.source, session_id="s-1", harness_version="9.8")
+    end = Finish(source=log.source, ok=False, reason="max_turns", text="No turn is left.")
+    document = exported(folded(session, log.say(), end), harness_version=None)
+
+    assert (document["session_id"], document["trajectory_id"]) == ("s-1", "r")
+    assert document["agent"]["version"] == "9.8"
+    assert document["extra"]["finish"] == {
+        "ok": False, "reason": "max_turns", "text": "No turn is left."
+    }  # fmt: skip
 
 
 def test_an_empty_transcript_has_the_one_step_that_the_format_wants() -> None:
