@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -86,6 +87,34 @@ def test_what_is_published_fits_its_published_schema(out: Path, name: str, schem
     kind = jsonschema.Draft202012Validator(read(out, f"data/schema/{schema}.schema.json"))
 
     assert [error.message for error in kind.iter_errors(read(out, f"data/{name}"))] == []
+
+
+def test_a_board_says_when_it_was_run_whose_score_is_the_best_and_what_was_audited(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    made = partial(
+        make_run, settings.runs / "demo",
+        problem_hash=read_problem(settings.problems / "softmax").hash,
+    )  # fmt: skip
+    best = made(model="a", audit={"date": "2026-01-05"}).name
+    scored = {"peak_fraction": 0.1, "interval": [0.09, 0.11]}
+    made(model="b", started="2026-03-04T00:00:00Z", ended=None, metrics=scored)
+    # What has no score has no interval of one, whatever its grader says.
+    made(model="c", metrics={"status": "wrong", "interval": [0.4, 0.44]})
+    made(model="d", started=None, ended=None, metrics={"status": "wrong"})
+    told = read(build(settings).out, "data/leaderboard.json")
+    (board,) = told["boards"]
+    cells = {row["model"]: row["cells"][0] for row in board["rows"]}
+
+    assert told["latest"] == "2026-03-04T00:00:00Z"
+    assert [problem["best"] for problem in board["problems"]] == [best]
+    assert {model: cell["audited"] for model, cell in cells.items()} == {
+        "a": "2026-01-05", "b": None, "c": None, "d": None
+    }  # fmt: skip
+    assert {model: cell["interval"] for model, cell in cells.items()} == {
+        "a": [0.40, 0.44], "b": [0.09, 0.11], "c": None, "d": None
+    }  # fmt: skip
 
 
 def test_a_board_says_what_its_page_shows(out: Path) -> None:
