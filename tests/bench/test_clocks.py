@@ -105,3 +105,19 @@ def test_clocks_within_one_percent_agree_whatever_they_show(
 
     assert disagreeing(apart, GPU) is None
     assert apart.disagreement <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("held", "apart"),
+    [
+        (clocks(1.0, 1.25, 7.0), 0.2),
+        (clocks(1.25, 1.0, 7.0), 0.2),
+        (clocks(1.0, 1.25, 2.0, inside=2.0), 0.2),
+        (clocks(1.0, 1.25, 2.0, inside=1.0), 0.5),
+        (clocks(0.0, 0.0, 0.0), 0.0),
+    ],
+)
+def test_clocks_are_apart_by_a_share_of_the_slower_one_over_the_same_calls_at_worst(
+    held: Clocks, apart: float
+) -> None:
+    assert held.disagreement == pytest.approx(apart)
