@@ -48,10 +48,12 @@ def _unread(path: Path) -> str:
     """What has to be done before a file can be read, where its first bytes tell."""
     with path.open("rb") as stream:
         begin = stream.read(4)
-    if not begin:
-        return "is empty, and "
     cures = (how for magic, how in _OTHERWISE.items() if begin.startswith(magic))
     return next((f"{cure}; it is " for cure in cures), "")
+
+
+def _empty(path: Path) -> str:
+    return "" if path.stat().st_size else ", as it is empty"
 
 
 _UTF_16 = "is UTF-16, as some shells write it: make it UTF-8 by `iconv -f UTF-16 -t UTF-8`"
@@ -74,9 +76,12 @@ def recognised_sources(paths: Sequence[Path], among: Sequence[HarnessModule]) ->
             wrote: form for wrote, form in forms if form.recognises(heads[_by_head(form)])
         }
         found.append(Source(path, candidates))
-    message = f"not recognised as a transcript; known formats are {_known(among)}"
+    known = f"known formats are {_known(among)}"
     lost = [
-        InputError(f"{_unread(one.path)}{message}", path=one.path)
+        InputError(
+            f"{_unread(one.path)}not recognised as a transcript{_empty(one.path)}; {known}",
+            path=one.path,
+        )
         for one in found
         if not one.candidates
     ]
