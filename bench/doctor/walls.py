@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.doctor.form import Here, Seen, State
-from bench.harnesses.form import HOME, WORKSPACE
-from bench.proxy.form import PORT
 from bench.sandbox import SANDBOXES, self_test
 from bench.sandbox.box import Box, Proven, Sandbox
 from bench.sandbox.group_places import places
@@ -22,6 +20,8 @@ _CURES = {
     "limits kept by the kernel": "have control groups that can be written (see `control groups`)",
 }
 _LARGE = 4 << 20
+WORKSPACE, HOME = Path("/workspace"), Path("/home/agent")
+"""As `bench.harnesses` has them, which needs packages that a bare checkout lacks."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Walls:
 
 def agents_box(folder: Path) -> Box:
     """A box like those that agents get, without its CLI."""
-    own = dict.fromkeys((Path(WORKSPACE), Path(HOME)), _LARGE)
+    own = dict.fromkeys((WORKSPACE, HOME), _LARGE)
     return Box(
-        log=folder / "log", folder=Path(WORKSPACE), home=Path(HOME), writable=own, listen=PORT,
+        log=folder / "log", folder=WORKSPACE, home=HOME, writable=own,
         hidden=own_packages(), interfaces=True, terminals=True,
     )  # fmt: skip
 

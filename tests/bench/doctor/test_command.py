@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,3 +123,15 @@ def test_this_host_is_looked_at_without_loading_torch(tmp_path: Path) -> None:
     assert not any("could not be looked at" in one.seen for one in seen)
     assert [one.name for one in seen if one.forbids] == ["CLIs"]
     assert all(one.cure or one.state is State.YES for one in seen), "no trouble without a cure"
+
+
+def test_a_bare_checkout_without_a_package_is_told_what_it_lacks() -> None:
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "bench", "doctor", "--json"], cwd=root, capture_output=True,
+        text=True, check=False, timeout=240, env={**os.environ, "PYTHONPATH": "src:."},
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    seen = {one["name"]: one["seen"] for one in json.loads(done.stdout)["seen"]}
+    assert "not installed: aiohttp, msgspec, pyyaml" in seen["python"]
+    assert any(name.endswith("an agent's box") for name in seen), "sandboxes are tried all the same"

@@ -11,6 +11,7 @@ import pytest
 from bench.doctor import walls
 from bench.doctor.form import Here, Seen, State
 from bench.doctor.walls import Groups, Walls, agents_box
+from bench.harnesses.form import HOME, WORKSPACE
 from bench.sandbox import best
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
 from bench.sandbox.places import our_code, own_packages
@@ -101,8 +102,8 @@ def test_the_best_sandbox_of_this_machine_holds_an_agent_s_box(tmp_path: Path) -
     assert agents.name.endswith("an agent's box")
     assert agents.state in (State.YES, State.PARTLY), agents.seen
     box = agents_box(tmp_path)
-    assert box.folder in box.writable
-    assert box.home in box.writable
+    assert (box.folder, box.home) == (Path(WORKSPACE), Path(HOME))
+    assert set(box.writable) == {box.folder, box.home}
 
 
 def test_control_groups() -> None:
