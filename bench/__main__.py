@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns
-from kbsite.errors import EMPTY, KbsiteError, of_machine
+from kbsite.errors import EMPTY, KbsiteError, MachineError, of_machine
 from kbsite.streams import begin_in_utf8, open_closed
 
 
@@ -114,6 +114,12 @@ def main(words: Sequence[str] | None = None) -> int:
             raise
         front.say(f"bench: {machine}")
         return machine.exit_code
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] in ("bench", "kbsite"):
+            raise
+        cure = "install it with: pip install 'kbsite[bench]'"
+        front.say(f"bench: {error.name} cannot be imported; {cure}")
+        return MachineError.exit_code
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +151,18 @@ def test_a_budget_that_no_calendar_has_is_refused_before_anything_starts(
     assert got == 2
     assert "--budget: expected seconds, more than 0 and at most 31536000 (a year), got" in err
     assert not (home / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "lacks"), [("install", "msgspec"), ("sweep plan x.yaml", "yaml")]
+)
+def test_a_bare_checkout_without_a_package_names_it_and_prints_no_traceback(
+    words: str, lacks: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "bench", *words.split()], cwd=Path(__file__).parents[3],
+        capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "PYTHONPATH": "src:."},
+    )  # fmt: skip
+    said = f"bench: {lacks} cannot be imported; install it with: pip install 'kbsite[bench]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
