@@ -31,6 +31,7 @@ from tests.exports.harbor import HARBOR, trajectory_model, wheel
 from tests.exports.hostile import TRANSCRIPTS, nested
 from tests.exports.telling import attempt, corpus, every_capture, read_back, tale
 from tests.fold.making import START, Log, folded
+from tests.hanging import hanging
 from tests.harnesses.reading import beside
 
 
@@ -400,3 +401,12 @@ def test_ids_that_a_session_uses_again_and_again_are_told_apart_in_proportion_to
     assert found[:5] == ["c", "c~3", "c~2", "c~4", "c~5"]
     assert found[-1] == "c~2~2"
     assert len(set(found)) == len(found)
+
+
+def test_a_model_that_says_very_much_in_one_go_is_exported_in_proportion_to_it() -> None:
+    log = Log()
+    told = folded(*(log.say("a") for _ in range(60_000)))
+    with hanging():
+        (step,) = exported(told)["steps"]
+
+    assert step["message"].count("a") == 60_000

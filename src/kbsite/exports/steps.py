@@ -23,13 +23,15 @@ from kbsite.model.event import (
     Message,
     Notice,
     Role,
-    Source,
     Thought,
     ToolCall,
     ToolResult,
 )
 from kbsite.model.transcript import Step
 from kbsite.model.usage import Usage, total
+
+_Place = tuple[int, int]
+"""A line of a file, and a part of it."""
 
 
 class Turn(Struct):
@@ -38,6 +40,24 @@ class Turn(Struct):
     items: list[Step] = field(default_factory=list)
     """Thoughts, messages of the model and calls; none where only tokens were counted."""
     usage: Usage = field(default_factory=Usage)
+    _answered: dict[str, _Place] = field(default_factory=dict)
+    """Where the first result of its calls came, by file."""
+
+    def add(self, step: Step) -> None:
+        """What the model did next."""
+        self.items.append(step)
+        if step.result is not None:
+            came = step.result.source
+            first = self._answered.get(came.file, (came.line, came.part))
+            self._answered[came.file] = min(first, (came.line, came.part))
+
+    def goes_on(self, step: Step, rank: int) -> bool:
+        """Whether a step of the model belongs to it, too."""
+        last = _rank(self.items[-1].event)
+        if last is None or rank < last:
+            return False
+        place = step.event.source
+        return self._answered.get(place.file, (place.line, place.part)) >= (place.line, place.part)
 
     @property
     def thoughts(self) -> list[Thought]:
@@ -65,10 +85,10 @@ def groups(steps: Sequence[Step]) -> Iterator[Group]:
     for step in steps:
         rank = _rank(step.event)
         if rank is not None:
-            if turn.items and not _continues(turn, step, rank):
+            if turn.items and not turn.goes_on(step, rank):
                 yield turn
                 turn = Turn()
-            turn.items.append(step)
+            turn.add(step)
         elif _told(step.event):
             if turn.items:
                 yield turn
@@ -98,17 +118,3 @@ def _rank(event: Event) -> int | None:
 def _told(event: Event) -> bool:
     """Whether an event that is not the model's has a step of its own."""
     return isinstance(event, Message | Notice | ToolResult)
-
-
-def _continues(turn: Turn, step: Step, rank: int) -> bool:
-    last = _rank(turn.items[-1].event)
-    if last is None or rank < last:
-        return False
-    return not any(_came_before(held.result, step.event.source) for held in turn.items)
-
-
-def _came_before(result: ToolResult | None, source: Source) -> bool:
-    """Whether a result stands before a place of the same file."""
-    if result is None or result.source.file != source.file:
-        return False
-    return (result.source.line, result.source.part) < (source.line, source.part)
