@@ -426,6 +426,27 @@ def test_no_figure_of_a_table_stands_in_two_lines(
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [768, 1400])
+@pytest.mark.parametrize(
+    ("path", "column"), [("models/scripted", "time"), ("audits", "the rule")]
+)  # fmt: skip
+def test_a_figure_and_its_unit_stand_in_one_line(
+    path: str, column: str, width: int, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": width, "height": 900}).new_page()
+    page.goto((site / path / "index.html").as_uri())
+    lines = page.locator(f'td[data-label="{column}"]').evaluate_all("""all => all.map((held) => {
+      const range = new Range();
+      range.selectNodeContents(held);
+      const { height } = range.getBoundingClientRect();
+      return height / parseFloat(getComputedStyle(held).lineHeight);
+    })""")
+
+    assert lines
+    assert max(lines) < 1.5, lines
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_times_and_counts_in_tables_of_charts_are_whole_on_a_phone(
     full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:

@@ -242,17 +242,14 @@ def test_lines_between_rows_are_drawn_below_names_as_well_as_below_figures(
 ) -> None:
     page = context_of(viewport={"width": 1400, "height": 2600}, color_scheme="light").new_page()
     page.goto((full / "demo/index.html").as_uri())
-    rows = ".grid :is(.floors, .totals) > tr"
-    drawn = []
-    for cell in ("th", "td:nth-child(2)"):
-        places = page.locator(f"{rows} > {cell}").evaluate_all(
-            "held => held.map((cell) => cell.getBoundingClientRect().toJSON())"
-        )
-        picture = base64.b64encode(page.screenshot()).decode()
-        drawn.append(page.evaluate(DRAWN, [picture, places]))
+    rows = page.locator(".grid > tbody > tr:has(> th)")
+    cells = [rows.locator(f"> {cell}") for cell in ("th", "td:nth-child(2)")]
+    boxes = "held => held.map((cell) => cell.getBoundingClientRect().toJSON())"
+    places = [place for held in cells for place in held.evaluate_all(boxes)]
+    drawn = page.evaluate(DRAWN, [base64.b64encode(page.screenshot()).decode(), places])
 
-    assert len(drawn[0]) == len(drawn[1]) > 5
-    assert min(drawn[0] + drawn[1]) > 0.4, drawn
+    assert len(drawn) > 20
+    assert min(drawn) > 0.4, drawn
 
 
 def test_what_a_board_is_sorted_by_is_told_whole_beside_its_name_on_a_phone(
