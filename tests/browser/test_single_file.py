@@ -39,6 +39,7 @@ WITH_PAGES = {
     "test_a_permalink_asks_for_its_part_before_the_page_is_read",
     "test_a_page_whose_part_does_not_come_shows_what_it_has",
     "test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept",
+    "test_how_to_find_is_kept_though_it_was_chosen_before_what_finds_was_there",
     "test_without_what_finds_a_link_to_lines_leads_to_their_step",
     "test_a_part_that_cannot_be_read_is_told_and_asked_for_again",
     "test_finding_is_loaded_for_a_pointer_that_moves_and_not_for_one_at_rest",
