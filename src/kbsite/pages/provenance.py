@@ -22,8 +22,8 @@ def provenance(site: Site, run: Run, shown: Transcript | None) -> Markup:
     host, budget = run.host, run.budget_seconds
     facts: list[tuple[str, str | int | None]] = [
         ("run", run.id),
-        ("started", run.started and moment(run.started)),
-        ("ended", run.ended and moment(run.ended)),
+        ("started", moment(run.started) if run.started else None),
+        ("ended", moment(run.ended) if run.ended else None),
         ("budget", None if budget is None else duration(budget)),
         ("exit code", run.exit_code),
         *_signal(run),
