@@ -109,7 +109,9 @@ def _tools(raw: msgspec.Raw) -> list[Mapping[str, Any]]:
     if len(bytes(raw)) > MOST_TOOLS_BYTES:
         return [{"type": UNREAD}]
     found = msgspec.json.decode(raw)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    # Gemini takes a lone object for a list of one.
+    listed = found if isinstance(found, list) else [found]
+    return [one for one in listed if isinstance(one, dict)]
 
 
 def _named(dialect: Dialect, tool: Mapping[str, Any]) -> Iterator[str]:
@@ -119,11 +121,17 @@ def _named(dialect: Dialect, tool: Mapping[str, Any]) -> Iterator[str]:
         return
     kind = tool.get("type")
     own = _CLIENTS_ANTHROPIC if dialect is Dialect.ANTHROPIC else _CLIENTS_OPENAI
-    if kind is not None and not str(kind).startswith(own):
+    if kind is not None and (not str(kind).startswith(own) or _is_hosted(tool)):
         yield str(kind)
     name = _function_name(tool)
     if name.startswith("$"):  # as Moonshot calls what it runs itself
         yield name
+
+
+def _is_hosted(tool: Mapping[str, Any]) -> bool:
+    """Whether what a client runs otherwise, a shell, runs in a container of the provider's."""
+    where = tool.get("environment")
+    return isinstance(where, dict) and where.get("type") != "local"
 
 
 def _function_name(tool: Mapping[str, Any]) -> str:
