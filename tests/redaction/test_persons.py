@@ -38,6 +38,43 @@ def test_a_person_is_known_by_what_harnesses_and_shells_say(text: str, deep: int
     assert "marianne" not in hidden(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["C:\\Users\\Marianne Sommer\\code\\n.py", '"/Users/Marianne Sommer/Desktop/a b"',
+     "/home/Marianne Anna Sommer/x"],
+)  # fmt: skip
+@pytest.mark.parametrize("deep", range(4))
+def test_a_name_is_hidden_whole_that_has_blanks(text: str, deep: int) -> None:
+    for _ in range(deep):
+        text = json.dumps({"a": text})
+
+    assert "Sommer" not in hidden(text)
+
+
+@pytest.mark.parametrize("deep", range(3))
+def test_what_stands_behind_a_home_is_no_name(deep: int) -> None:
+    text = "ls /home/marianne Makefile\nmv /Users/marianne Desktop and /srv\n"
+    for _ in range(deep):
+        text = json.dumps({"a": text})
+
+    assert hidden(text) == text.replace("marianne", "xxxxxxxx")
+
+
+@pytest.mark.parametrize("host", ["corpx.systems", "lab.corpx.museum", "CorpX.Com"])
+@pytest.mark.parametrize("deep", range(3))
+def test_the_address_of_an_author_is_hidden_whatever_it_ends_in(host: str, deep: int) -> None:
+    text = f"Author: M. Sommer <marianne@{host}>\nSigned-off-by: M <m.sommer@{host}>"
+    for _ in range(deep):
+        text = json.dumps({"a": text})
+    shown = hidden(text)
+
+    assert "marianne" not in shown
+    assert "m.sommer" not in shown
+    assert hidden("std::map<a@b.c> <noreply@corpx.systems>") == (
+        "std::map<a@b.c> <noreply@corpx.systems>"
+    )
+
+
 @pytest.mark.parametrize("home", ["/home/", "/Users/", "C:\\Users\\"])
 @pytest.mark.parametrize("name", ["müller", "özlem", "андрей", "张伟"])
 @pytest.mark.parametrize("deep", [1, 2, 3])

@@ -36,6 +36,10 @@ _MAIL: Final = late(
     rb"((?:[A-Za-z0-9-]{1,63}\.){1,5}(?:" + b"|".join((_TLD, _TLD.upper(), _BELOW))
     + rb"))(?![A-Za-z0-9_(-]|\.[A-Za-z0-9])"
 )  # fmt: skip
+_AUTHOR: Final = late(
+    rb"<([A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@((?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24})>"
+)
+"""One in angle brackets, as git has them, whatever its last part."""
 _ESCAPE: Final = late(rb"\\(?:u[0-9A-Fa-f]{4}|[bfnrt])")
 _NOBODY: Final = late(rb"(?i)(?:(?:.*\.)?git|no-?reply|notifications?|x+|user|you|name|me|foo|bar)")
 _EXAMPLE: Final = late(
@@ -54,6 +58,8 @@ _HOME: Final = late(
     rb"(?:home|Users)-([A-Za-z0-9_\x80-\xff]{1,64})(?=-)"
 )  # fmt: skip
 _HOMES: Final = (b"home", b"Users")
+_MORE: Final = late(rb"(?:[ ][A-Z\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,31}){1,2}(?=[/\\])")
+"""The other names of a person whose home has blanks in its name, up to what ends that."""
 _IP: Final = late(
     rb"(?:(?<![A-Za-z0-9_.+~^-])|" + ESCAPED + rb")((?:[0-9]{1,3}\.){3}[0-9]{1,3})"
     rb"(?![A-Za-z0-9_+~-]|\.[0-9])"
@@ -99,18 +105,23 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     """Persons and machines that are named within a part of some bytes, but homes and addresses."""
     window = data[start:end]
     if b"@" in window:
-        for one in _MAIL.finditer(data, start, end):
-            # The letter of an escape before it is no part of it, however often it is escaped.
-            escape = _ESCAPE.match(data, max(0, one.start() - 1))
-            first = max(one.start(), escape.end()) if escape else one.start()
-            name = data[first : one.end(1)]
-            if not (_NOBODY.fullmatch(name) or _EXAMPLE.fullmatch(one[2])):
-                yield first, one.end(), "email"
+        yield from _mails(data, start, end)
     if any(word in window for word in _HOSTS):
         for one in _HOST.finditer(data, start, end):
             group = one.lastindex or 1
             if not is_generic(one[group]) and one[group] != b"localhost":
                 yield *one.span(group), "host"
+
+
+def _mails(data: bytes, start: int, end: int) -> Iterator[Found]:
+    for pattern in (_MAIL, _AUTHOR):
+        for one in pattern.finditer(data, start, end):
+            # The letter of an escape before it is no part of it, however often it is escaped.
+            escape = _ESCAPE.match(data, max(0, one.start(1) - 1))
+            first = max(one.start(1), escape.end()) if escape else one.start(1)
+            name = data[first : one.end(1)]
+            if not (_NOBODY.fullmatch(name) or _EXAMPLE.fullmatch(one[2])):
+                yield first, one.end(2), "email"
 
 
 def is_address(text: bytes) -> bool:
@@ -158,7 +169,12 @@ def _homes(data: bytes, literal: bytes, start: int, end: int, past: Past) -> Ite
         name = one[group].rstrip(b".") if one else b""
         if one and not is_generic(name):
             form = Form.JSON if b"\\" in name else Form.SHAPE
-            yield Span(one.start(group), one.start(group) + len(name), "home", form)
+            first = one.start(group)
+            more = _MORE.match(data, one.end()) if group == 1 else None
+            # Behind a slash nothing else ends it: a backslash there may begin an escape.
+            ends = more is not None and data[first - 1] == data[more.end()]
+            last = more.end() if more and ends else first + len(name)
+            yield Span(first, last, "home", form)
         at = data.find(literal, max(at + 1, past.at), end)
 
 
