@@ -728,3 +728,19 @@ def test_what_an_editor_left_in_a_run_is_told_before_it_is_published(
     assert "; move it out of the run" in checked.message
     (folder / "audit.yaml~").unlink()
     assert not build(settings).findings
+
+
+@pytest.mark.parametrize("left", ["solution.py", "transcript/stdout.jsonl"])
+def test_what_came_of_a_run_before_its_run_json_is_told_and_not_passed_over(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, left: str
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo", run_id="one")
+    part = settings.runs / "demo" / "two" / left
+    part.parent.mkdir(parents=True)
+    part.write_text("x = 1\n")
+    lost = str(settings.runs / "demo" / "two" / "run.json")
+    (told,) = build(settings).findings
+    assert (told.path, told.severity, told.message) == (lost, Severity.ERROR, "no such file")
+    assert told in list(check([], settings))
+    assert not build(settings).work.rendered

@@ -50,7 +50,7 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
         except OSError:
             yield folder  # whoever reads it tells of it; the others are read all the same
             continue
-        if is_partial(folder) or not OWN.isdisjoint(names):
+        if is_partial(folder) or not OWN.isdisjoint(names) or _is_left(names):
             yield folder
         else:
             waiting += _folders(folder, names)
@@ -63,6 +63,15 @@ def finished_folders(runs: Path) -> Iterator[Path]:
 
 OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
+
+
+_LEFT = {SOLUTION, "transcript", "files", "snapshots", "grades", "samples.jsonl", "prompt.txt",
+         "order.json", "proxy.jsonl", "session.json", "sandbox.json", *LOGS}  # fmt: skip
+
+
+def _is_left(names: Mapping[str, bool]) -> bool:
+    """Whether parts of a run are all that a folder has, as where a copy of one was broken off."""
+    return (SOLUTION in names or "transcript" in names) and names.keys() <= _LEFT
 
 
 def are_lost(runs: Path, seen: Iterable[str]) -> bool:
