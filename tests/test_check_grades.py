@@ -64,6 +64,28 @@ def test_a_grade_that_follows_from_its_samples_is_fine(found: Any) -> None:
     assert found() == set()
 
 
+def test_a_grade_of_others_is_not_asked_for_what_only_ours_tells(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    """Means over shapes of which some are left out cannot be made anew, nor shares of nothing."""
+    shapes = [
+        {"shape": "a", "ms": 1.0, "peak_fraction": 0.5, "ceiling_ms": None},
+        {"shape": "b", "ms": 2.0, "peak_fraction": None, "ceiling_ms": None},
+    ]
+    grade = {"status": "passed", "peak_fraction": 0.3, "interval": None, "shapes": shapes}
+    folder = make_run(tmp_path / "demo", metrics=grade)
+
+    assert [one for one in check([folder]) if one.path.endswith("metrics.json")] == []
+
+
+def test_a_grade_of_ours_that_failed_lacks_nothing(tmp_path: Path, make_run: MakeRun) -> None:
+    failed: dict[str, Any] = {"status": "wrong", "outcome": "INCORRECT", "peak_fraction": None,
+              "interval": None, "shapes": []}  # fmt: skip
+    folder = make_run(tmp_path / "demo", metrics=failed)
+
+    assert [one for one in check([folder]) if one.path.endswith("metrics.json")] == []
+
+
 def set_in(*path: str | int, to: object) -> Callable[[dict[str, Any], object], None]:
     """A change of one figure of a grade."""
 
