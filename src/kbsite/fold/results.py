@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kbsite.fold.paths import shell_path
 from kbsite.late import late
@@ -25,7 +25,7 @@ _HEAD = 400
 _ORIGINALS = ("originalFile", "originalContent")
 """Keys under which a CLI keeps a whole file as it was before a call changed it."""
 
-_NUMBER = late(r"^ *\d+[\t\N{RIGHTWARDS ARROW}]")
+_NUMBERS = late(r"\n *\d+[\t\N{RIGHTWARDS ARROW}]")
 """What Claude Code puts before each line of a file that it shows."""
 
 _RESET = "Shell cwd was reset to "
@@ -56,14 +56,20 @@ def original(result: ToolResult) -> str | None:
     return next((text for text in held if isinstance(text, str)), None)
 
 
-def read_whole(call: ToolCall, result: ToolResult) -> tuple[str, str] | None:
-    """The path and the content of a file of which a result shows all; None where it does not."""
-    path = call.arguments.get("file_path") if isinstance(call.arguments, Mapping) else None
-    if not result.whole_lines or result.is_error or not isinstance(path, str):
+def read_whole(
+    call: ToolCall, result: ToolResult, wanted: Callable[[str], bool] = bool
+) -> tuple[str, str] | None:
+    """The path and the content of a file of which a result shows all.
+
+    None where it does not, or where that is no path of a file that is wanted.
+    """
+    if not result.whole_lines or result.is_error or not isinstance(call.arguments, Mapping):
         return None
-    shown = result.output.split("\n")[: result.whole_lines]
-    lines = [_NUMBER.sub("", line) for line in shown]
-    return path, "\n".join(lines)
+    path = call.arguments.get("file_path")
+    if not isinstance(path, str) or not wanted(path):
+        return None
+    shown = "\n".join(result.output.split("\n", result.whole_lines)[: result.whole_lines])
+    return path, _NUMBERS.sub("\n", f"\n{shown}")[1:]
 
 
 def is_apart(call: ToolCall) -> bool:

@@ -100,7 +100,7 @@ def _changes(moment: Moment, cwd: str) -> Iterator[_Change]:
             yield from _edited(moment, call, result, cwd)
     elif call.tool_kind is ToolKind.RUN:
         yield from _commanded(moment, call, cwd)
-    elif result is not None and (read := read_whole(call, result)) and is_solution(read[0]):
+    elif result is not None and (read := read_whole(call, result, is_solution)):
         yield _Change(moment, _path(read[0], cwd), f"{call.tool}: {UNSEEN}", read=read[1])
 
 
