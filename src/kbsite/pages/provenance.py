@@ -5,8 +5,9 @@ Made here and not by a template: of a small page these rows and links are a fift
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from markupsafe import Markup
 
@@ -16,15 +17,17 @@ from kbsite.pages.facts import duration, moment
 from kbsite.pages.page import Site, address, hardware_path, run_path
 from kbsite.text import plain
 
+Recorded = TypeVar("Recorded")
+
 
 def provenance(site: Site, run: Run, shown: Transcript | None) -> Markup:
     """The rows of a table: a name and what is recorded, and a last one of what was not."""
-    host, budget = run.host, run.budget_seconds
+    host = run.host
     facts: list[tuple[str, str | int | None]] = [
         ("run", run.id),
-        ("started", moment(run.started) if run.started else None),
-        ("ended", moment(run.ended) if run.ended else None),
-        ("budget", None if budget is None else duration(budget)),
+        ("started", _written(run.started, moment)),
+        ("ended", _written(run.ended, moment)),
+        ("budget", _written(run.budget_seconds, duration)),
         ("exit code", run.exit_code),
         *_signal(run),
         ("models in the transcript", ", ".join(shown.models) or None if shown else None),
@@ -52,6 +55,10 @@ def provenance(site: Site, run: Run, shown: Transcript | None) -> Markup:
     if unknown := ", ".join(name for name, value in facts if value is None):
         rows.append(_row("not recorded", Markup(f'<span class="dim">{unknown}</span>')))  # noqa: S704
     return Markup("".join(rows))  # noqa: S704 - the rows are markup
+
+
+def _written(value: Recorded | None, written: Callable[[Recorded], str]) -> str | None:
+    return None if value is None else written(value)
 
 
 def _signal(run: Run) -> list[tuple[str, str | int | None]]:
