@@ -26,7 +26,6 @@ _WITHIN: Within = {
     Redact: {"allow": Allowed},
 }
 
-
 _PLACES: dict[type[Struct], str] = {
     Config: "the top of the file",
     BoardConfig: "an item of boards",
