@@ -163,7 +163,8 @@ class _Clock(Struct):
         for number, step in enumerate(self.steps):
             back = self._back(number)
             if back:
-                for ahead, calls in self._taken_back(back):
+                if leap := self._taken_back(back):
+                    ahead, calls = leap
                     changes[ahead] -= back
                     self.leapt |= dict.fromkeys(calls, back)
                 changes[self._since(number)] += back
@@ -232,16 +233,17 @@ class _Clock(Struct):
             self.leaps.pop()
         self.leaps.append((number, seconds, calls))
 
-    def _taken_back(self, seconds: float) -> Iterator[tuple[int, list[int]]]:
+    def _taken_back(self, seconds: float) -> tuple[int, list[int]] | None:
         """The last step before which time leapt ahead by about as much as it was set back then.
 
-        With the calls that were under way; nothing where there is none.
+        With the calls that were under way; None where there is none.
         """
         while self.leaps and self.leaps[-1][1] < seconds:
             self.leaps.pop()
-        if self.leaps and self.leaps[-1][1] <= _ABOUT * seconds + BACK_SECONDS:
-            number, _, calls = self.leaps.pop()
-            yield number, calls
+        if not self.leaps or self.leaps[-1][1] > _ABOUT * seconds + BACK_SECONDS:
+            return None
+        number, _, calls = self.leaps.pop()
+        return number, calls
 
 
 def _time(step: Step) -> float | None:

@@ -65,13 +65,16 @@ OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
 
-_LEFT = {SOLUTION, "transcript", "files", "snapshots", "grades", "samples.jsonl", "prompt.txt",
-         "order.json", "proxy.jsonl", "session.json", "sandbox.json", *LOGS}  # fmt: skip
+_TOLD = TRANSCRIPT.rstrip("/")
+_LEFT = {SOLUTION, _TOLD, SIDECARS.rstrip("/"), SNAPSHOTS.rstrip("/"), "grades", "samples.jsonl",
+         "prompt.txt", "order.json", "proxy.jsonl", "session.json", "sandbox.json",
+         *LOGS}  # fmt: skip
+"""Files and folders of a run, beside those that it is one by."""
 
 
 def _is_left(names: Mapping[str, bool]) -> bool:
     """Whether parts of a run are all that a folder has, as where a copy of one was broken off."""
-    return (SOLUTION in names or "transcript" in names) and names.keys() <= _LEFT
+    return (SOLUTION in names or _TOLD in names) and names.keys() <= _LEFT
 
 
 def are_lost(runs: Path, seen: Iterable[str]) -> bool:

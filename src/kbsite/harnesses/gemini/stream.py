@@ -136,9 +136,8 @@ class _Reader(Struct):
             yield held.event(
                 TokenUse, usage=used, scope=Scope.RUN, message_id=counted, lower_bound=broken
             )
-        status, error = (
-            text(held.value.get("status")), text(mapping(held.value.get("error")).get("message")),
-        )  # fmt: skip
+        status = text(held.value.get("status"))
+        error = text(mapping(held.value.get("error")).get("message"))
         milliseconds = count(told.get("duration_ms"))
         yield held.event(
             Finish,
