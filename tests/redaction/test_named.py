@@ -11,7 +11,7 @@ import pytest
 
 from kbsite.redaction.values import is_placeholder
 from tests.redaction.secrets import ALNUM, planted
-from tests.redaction.test_scan import hidden
+from tests.redaction.test_scan import hidden, hidden_within
 
 KEY = "q7Vd2mK9xR4tB8wZ1nC6yJ3hT5s"
 IN_HEX = "3f9a0c7be15d48826e4bb0957ac1d2f83f9a0c7be15d48826e4bb0957ac1d2f8"
@@ -137,11 +137,7 @@ def test_a_token_is_hidden_in_markdown_that_escapes_its_marks(kind: str, deep: i
     secret = planted(1, kind).secret
     end = secret[-16:].rpartition("_")[2]
     text = f"it is {secret} there".replace("_", "\\_")
-    for _ in range(deep):
-        text = json.dumps({"a": text})
-    shown = hidden(text)
-    for _ in range(deep):
-        shown = json.loads(shown)["a"]
+    shown = hidden_within(text, deep)
 
     assert end not in shown
     assert shown.startswith("it is ")

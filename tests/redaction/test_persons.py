@@ -10,7 +10,7 @@ import pytest
 from kbsite.hiding.files import Seen
 from kbsite.model.redaction import covered
 from kbsite.store.files import Stored
-from tests.redaction.test_scan import LOOKER, hidden
+from tests.redaction.test_scan import LOOKER, hidden, hidden_within
 
 
 def _shown(tmp_path: Path, text: str) -> str:
@@ -81,12 +81,7 @@ def test_the_address_of_an_author_is_hidden_whatever_it_ends_in(host: str, deep:
 def test_a_name_beyond_ascii_is_hidden_in_json_of_ascii_alone(
     home: str, name: str, deep: int
 ) -> None:
-    text = f"cd {home}{name}/x"
-    for _ in range(deep):
-        text = json.dumps({"a": text})
-    shown = hidden(text)
-    for _ in range(deep):
-        shown = json.loads(shown)["a"]
+    shown = hidden_within(f"cd {home}{name}/x", deep)
 
     assert name[1:] not in shown
     assert shown.startswith(f"cd {home}")

@@ -37,6 +37,16 @@ def hidden(text: str | bytes, looker: Looker = LOOKER) -> str:
     return shown.decode("utf-8", "surrogateescape")
 
 
+def hidden_within(text: str, deep: int) -> str:
+    """What is shown of a text within so many JSON texts, as they say it then."""
+    for _ in range(deep):
+        text = json.dumps({"a": text})
+    shown = hidden(text)
+    for _ in range(deep):
+        shown = json.loads(shown)["a"]
+    return shown
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_secret_is_hidden_wherever_it_stands(kind: str) -> None:
     for seed in range(8):
